@@ -1,0 +1,117 @@
+"""The declared schemas of every frame that crosses a room, and the check made where it enters one."""
+
+from __future__ import annotations
+
+import polars as pl
+
+Schema = dict[str, pl.DataType]
+
+#: One text of the pool: a field of a row, or one turn of a chat in it.
+TEXTS: Schema = {
+    "pool": pl.String(),  # name of the source, for example "train" or "en/train"
+    "row": pl.Int64(),  # 0-based record of that source
+    "row_id": pl.String(),  # value of the id column, null where there is none
+    "field": pl.String(),  # path of the text in the record, see formats/fields.py
+    "turn": pl.Int32(),  # 0-based position in a chat, null outside of one
+    "role": pl.String(),  # "system", "user", "assistant", "tool"; null outside of a chat
+    "text": pl.String(),  # as read; never null (nulls and non-strings are counted by the reader)
+}
+
+#: One part of a benchmark item.
+ITEMS: Schema = {
+    "benchmark": pl.String(),
+    "item": pl.Int64(),  # 0-based record of the benchmark
+    "item_id": pl.String(),
+    "slice": pl.String(),  # named subset inside the benchmark, null where there is none
+    "part": pl.String(),  # the column the text was read from, for example "Behavior"
+    "kind": pl.String(),  # "question", "answer" or "context"; a context alone never condemns
+    "text": pl.String(),
+    "label": pl.Int8(),  # 1 flagged by the benchmark's policy, 0 not, null unknown
+}
+
+#: One verified match of a pool text with an item part. No pool or benchmark text: positions only.
+MATCHES: Schema = {
+    "pool": pl.String(),
+    "row": pl.Int64(),
+    "row_id": pl.String(),
+    "field": pl.String(),
+    "turn": pl.Int32(),
+    "benchmark": pl.String(),
+    "item": pl.Int64(),
+    "item_id": pl.String(),
+    "part": pl.String(),
+    "tier": pl.String(),  # exact | contained | near | paraphrase
+    "verdict": pl.String(),  # contaminated | review
+    "rule": pl.String(),  # name of the rule that decided
+    "threshold": pl.Float64(),  # value that the rule compared with
+    "containment": pl.Float64(),  # shared shingles / shingles of the item
+    "row_containment": pl.Float64(),  # shared shingles / shingles of the row
+    "jaccard": pl.Float64(),
+    "ratio": pl.Float64(),  # rapidfuzz similarity / 100, function named by `ratio_kind`
+    "ratio_kind": pl.String(),
+    "cosine": pl.Float64(),  # null for lexical tiers
+    "encoder": pl.String(),  # null for lexical tiers
+    "q_value": pl.Float64(),
+    "row_start": pl.Int64(),  # characters of the texts as read, half open
+    "row_end": pl.Int64(),
+    "item_start": pl.Int64(),
+    "item_end": pl.Int64(),
+    "view": pl.String(),  # which normalisation found it
+    "numbers_differ": pl.Boolean(),
+    "item_label": pl.Int8(),
+    "label_conflict": pl.Boolean(),  # null where either label is unknown
+}  # plus `pool_labels`: a struct with an Int8 field per declared policy
+
+#: One item of a benchmark: found or not.
+ITEM_RESULTS: Schema = {
+    "benchmark": pl.String(),
+    "item": pl.Int64(),
+    "item_id": pl.String(),
+    "slice": pl.String(),
+    "label": pl.Int8(),
+    "is_found": pl.Boolean(),  # at least one contaminated match
+    "is_reported": pl.Boolean(),  # at least one match of any verdict
+    "best_tier": pl.String(),  # strongest tier among its contaminated matches, else among review, else null
+    "n_rows": pl.Int64(),  # rows with a contaminated match of it
+    "n_review_rows": pl.Int64(),  # rows with a review match of it and no contaminated one
+    "is_unmatchable": pl.Boolean(),  # no tier that ran can examine it
+    "digest": pl.String(),  # of its canonical parts; equal items have equal digests
+}
+
+#: One row that `decontaminate` took out (or masked).
+REMOVED: Schema = {
+    "pool": pl.String(),
+    "row": pl.Int64(),
+    "row_id": pl.String(),
+    "action": pl.String(),  # removed | masked | set_aside
+    "reason": pl.String(),
+    "benchmark": pl.String(),
+    "item": pl.Int64(),
+    "item_id": pl.String(),
+    "tier": pl.String(),
+    "verdict": pl.String(),
+    "rule": pl.String(),
+    "field": pl.String(),
+    "turn": pl.Int32(),
+    "row_start": pl.Int64(),
+    "row_end": pl.Int64(),
+}
+
+
+def empty(schema: Schema) -> pl.DataFrame:
+    """Return a frame of this schema without rows."""
+    return pl.DataFrame(schema=schema)
+
+
+def check(frame: pl.DataFrame, schema: Schema, where: str) -> pl.DataFrame:
+    """Return `frame` if it has the columns of `schema` with their types (more columns are allowed).
+
+    Raises:
+        TypeError: a column is missing or of another type; this is a defect of auditkit, not of the input.
+    """
+    for name, dtype in schema.items():
+        if name not in frame.columns:
+            raise TypeError(f"{where}: column {name} is missing; columns are {frame.columns}")
+        if frame.schema[name] != dtype:
+            raise TypeError(f"{where}: column {name} is {frame.schema[name]}, expected {dtype}")
+    return frame
