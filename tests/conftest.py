@@ -1,0 +1,49 @@
+"""Fixtures of every test, and the two markers that skip where something is not there."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from pathlib import Path
+
+import pytest
+
+# No test may reach a network: a missing file in a cache is then an error at once, not a slow download.
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["HF_DATASETS_OFFLINE"] = "1"
+os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+
+ROOT = Path(__file__).resolve().parent.parent
+SHARED = ROOT.parent / "shared"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip `embed` tests without torch, and `shared` tests without the real data beside the checkout."""
+    without_torch = pytest.mark.skip(reason="the extra `embed` is not installed")
+    without_shared = pytest.mark.skip(reason=f"no folder {SHARED.name} beside the checkout")
+    has_torch = importlib.util.find_spec("torch") is not None
+    for item in items:
+        if "embed" in item.keywords and not has_torch:
+            item.add_marker(without_torch)
+        if "shared" in item.keywords and not SHARED.is_dir():
+            item.add_marker(without_shared)
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """Return the checkout's folder."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """Return the folder `shared` beside the checkout; the test is skipped where it is absent."""
+    if not SHARED.is_dir():
+        pytest.skip(f"no folder {SHARED.name} beside the checkout")
+    return SHARED
+
+
+@pytest.fixture(scope="session")
+def shared_data(shared: Path) -> Path:
+    """Return the folder of published benchmarks in `shared`; the test is skipped where it is absent."""
+    return shared / "data"
