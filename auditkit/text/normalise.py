@@ -1,0 +1,148 @@
+"""Texts -> canonical texts and tokens. One meaning of "equal after normalisation" for the whole of auditkit.
+
+Two texts are equal when their token sequences are. `canonical` is the slow, readable statement of the rule and the oracle
+of the kernels; `tokenise` does the same to a shard at a time.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from auditkit.kernels import tokens as kernels
+from auditkit.kernels.hashing import sequence_hashes
+from auditkit.text.unicode import classes, ignored_pattern
+
+VERSION = "1"
+
+
+def describe() -> str:
+    """Return the name of the normalisation as reports carry it; it changes with the rule and with Unicode's version."""
+    return f"auditkit-{VERSION} (ignorables out, NFKC, casefold, by category; Unicode {unicodedata.unidata_version})"
+
+
+def fold(text: str) -> str:
+    """Return `text` without ignorable characters, in NFKC, case folded (Unicode 3.13, D146, toNFKC_Casefold)."""
+    if text.isascii():
+        return text.lower()
+    text = unicodedata.normalize("NFKC", ignored_pattern().sub("", text)).casefold()
+    # Folding can undo composition, and NFKC can bring ignorables back (U+FFA0 becomes U+1160).
+    return ignored_pattern().sub("", unicodedata.normalize("NFKC", text))
+
+
+def tokens_of(text: str) -> list[str]:
+    """Return the tokens of one text: the oracle of the kernels."""
+    return [token for token, _ in _scan(fold(text))]
+
+
+def canonical(text: str) -> str:
+    """Return the canonical text: tokens joined by a space, but not within scripts that have none."""
+    out: list[str] = []
+    last = kernels.SEPARATOR
+    for token, kind in _scan(fold(text)):
+        if out and not (kind == last == kernels.NO_SPACE):
+            out.append(" ")
+        out.append(token)
+        last = kind
+    return "".join(out)
+
+
+def _scan(folded: str) -> list[tuple[str, int]]:
+    table, result, in_word = classes(), list[tuple[str, int]](), False
+    for char in folded:
+        kind = int(table[ord(char)])
+        if in_word and kind in (kernels.WORD, kernels.MARK):
+            result[-1] = (result[-1][0] + char, kernels.WORD)
+        elif kind in (kernels.WORD, kernels.SYMBOL, kernels.NO_SPACE):
+            result.append((char, kind))
+            in_word = kind == kernels.WORD
+        elif kind == kernels.SEPARATOR:
+            in_word = False
+    return result
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """The canonical form of n texts, in flat arrays.
+
+    Attributes:
+        text: canonical UTF-8 bytes of all texts, uint8 [n_bytes].
+        text_offsets: where each text starts in `text`, int64 [n + 1].
+        hashes: token hashes, uint64 [n_tokens].
+        starts, ends: byte bounds of each token from its text's start, uint32 [n_tokens].
+        offsets: where each text starts in `hashes`, int64 [n + 1].
+    """
+
+    text: NDArray[np.uint8]
+    text_offsets: NDArray[np.int64]
+    hashes: NDArray[np.uint64]
+    starts: NDArray[np.uint32]
+    ends: NDArray[np.uint32]
+    offsets: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @cached_property
+    def sequences(self) -> NDArray[np.uint64]:
+        """One hash a text, of its whole token sequence: uint64 [n]."""
+        return sequence_hashes(self.hashes, self.offsets)
+
+    @cached_property
+    def lengths(self) -> NDArray[np.int64]:
+        """Tokens a text: int64 [n]."""
+        return np.diff(self.offsets)
+
+    def canonical(self, index: int) -> str:
+        """Return the canonical text of one text."""
+        return self.slice(index, 0, int(self.offsets[index + 1] - self.offsets[index]))
+
+    def slice(self, index: int, first: int, end: int) -> str:
+        """Return the canonical text of tokens `first` to `end` (half open) of one text."""
+        if end <= first:
+            return ""
+        base, token = int(self.text_offsets[index]), int(self.offsets[index])
+        start, stop = int(self.starts[token + first]), int(self.ends[token + end - 1])
+        return self.text[base + start : base + stop].tobytes().decode()
+
+
+def tokenise(texts: pl.Series) -> Tokens:
+    """Return the tokens of a String series without nulls."""
+    data, offsets = _buffers(texts)
+    ascii_rows = kernels.are_ascii(data, offsets)
+    if not ascii_rows.all():
+        # Only rows beyond ASCII pay for Unicode; the kernel lowers ASCII letters itself.
+        folded = [text if plain else fold(text) for text, plain in zip(texts, ascii_rows, strict=True)]
+        data, offsets = _buffers(pl.Series(folded, dtype=pl.String))
+    n_tokens, n_bytes = kernels.count_tokens(data, offsets, classes())
+    token_offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(n_tokens)])
+    text_offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(n_bytes)])
+    total = int(token_offsets[-1])
+    text, hashes = np.empty(int(text_offsets[-1]), np.uint8), np.empty(total, np.uint64)
+    starts, ends = np.empty(total, np.uint32), np.empty(total, np.uint32)
+    kernels.fill_tokens(
+        data, offsets, classes(), token_offsets, text_offsets, text, hashes, starts, ends, 0, len(offsets) - 1
+    )
+    return Tokens(text, text_offsets, hashes, starts, ends, token_offsets)
+
+
+def token_hash(token: str) -> int:
+    """Return the 64-bit hash of one token, as the kernels compute it."""
+    return int(kernels.hash_bytes(np.frombuffer(token.encode(), np.uint8)))
+
+
+def _buffers(texts: pl.Series) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return the bytes and offsets of a String series as Arrow large_string holds them (one copy, by polars)."""
+    array = texts.rechunk().to_arrow()
+    array = array.cast(pa.large_string())
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    _, offsets, data = array.buffers()
+    bounds = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
+    return np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8), bounds
