@@ -1,0 +1,150 @@
+"""Texts of nested Python values: lists, structs, maps and chats. The slow path; flat columns go through flat.py."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from auditkit.formats.fields import build_path
+from auditkit.read import chats
+from auditkit.read.columns import kind_of
+from auditkit.read.selectors import Selectors
+from auditkit.read.tally import Tally
+
+_kind_of = lru_cache(maxsize=4096)(kind_of)
+JSON_CHAT = "chat stored as a JSON string, scanned as text"
+
+
+@lru_cache(maxsize=4096)
+def _spell(key: str) -> str:
+    """Return how a key continues a path."""
+    return build_path(["x", key])[1:]
+
+
+@dataclass
+class Found:
+    """Texts in the order they were found; parallel lists. `at` is the position of the record in its batch."""
+
+    at: list[int] = field(default_factory=list)
+    field: list[str] = field(default_factory=list)
+    turn: list[int | None] = field(default_factory=list)
+    role: list[str | None] = field(default_factory=list)
+    text: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Walker:
+    """Collects the texts of nested values.
+
+    Attributes:
+        tally: where what is not examined is counted.
+        roles: canonical roles to keep; empty means all. Texts outside of a chat have no role and are kept.
+        selectors: chosen fields, None for all.
+        found: what was collected.
+    """
+
+    tally: Tally
+    roles: frozenset[str] = frozenset()
+    selectors: Selectors | None = None
+    found: Found = field(default_factory=Found)
+    _at: int = 0
+    _turn: int | None = None
+    _role: str | None = None
+
+    def walk(self, at: int, name: str, value: Any) -> None:
+        """Collect the texts of one value of column `name`."""
+        self._at, self._turn, self._role = at, None, None
+        self._value(value, build_path([name]), name)
+
+    def _value(self, value: Any, path: str, key: str) -> None:
+        """Collect below `value`; `key` is the nearest key above it."""
+        if isinstance(value, str):
+            self._text(value, path)
+        elif isinstance(value, Mapping):
+            self._dict(value, path)
+        elif isinstance(value, (list, tuple)):
+            self._list(value, path, key)
+        elif _kind_of(key) == "text" or self._turn is None and path == build_path([key]):
+            self._no_text(value, path)
+
+    def _no_text(self, value: Any, path: str) -> None:
+        if value is None:
+            self.tally.null(path)
+        else:
+            self.tally.not_text(path, what="binary" if isinstance(value, (bytes, bytearray)) else "not text")
+
+    def _text(self, text: str, path: str) -> None:
+        if self.selectors is not None and not self.selectors.take(path):
+            self.tally.excluded(path, 1 if text else 0)
+            return
+        found = self.found
+        found.at.append(self._at)
+        found.field.append(path)
+        found.turn.append(self._turn)
+        found.role.append(self._role)
+        found.text.append(text)
+        if text[:1] == "[" and chats.is_json_chat(text):
+            self.tally.add(JSON_CHAT)
+
+    def _list(self, value: Sequence[Any], path: str, key: str) -> None:
+        if self._turn is None and chats.is_chat(value):
+            for turn, message in enumerate(value):
+                self._turn, self._role = turn, None
+                self._value(message, f"{path}[]", key)
+            self._turn = self._role = None
+            return
+        for index, element in enumerate(value):
+            self._value(element, f"{path}[{index}]", key)
+
+    def _dict(self, value: Mapping[str, Any], path: str) -> None:
+        media = chats.media_kind(value)
+        if media is not None:
+            self.tally.add(media)
+            value = {key: value[key] for key in ("text", "caption") if isinstance(value.get(key), str)}
+        role_key = chats.role_key(value) if self._role is None else None
+        if role_key is None:
+            self._children(value, path, None)
+            return
+        role = chats.canonical_role(value[role_key])
+        if self.roles and role is not None and role not in self.roles:
+            self.tally.add(f"excluded role {role}")
+            return
+        self._role = role
+        self._children(value, path, role_key)
+        self._role = None
+
+    def _children(self, value: Mapping[str, Any], path: str, role_key: str | None) -> None:
+        for key, child in value.items():
+            if key == role_key or (child is None and not _counts_null(key, role_key)):
+                continue
+            below = path + _spell(key)
+            if isinstance(child, str) and _kind_of(key) == "metadata" and not self._names(key):
+                self._metadata(child, key, below)
+            else:
+                self._value(child, below, key)
+
+    def _names(self, key: str) -> bool:
+        return self.selectors is not None and key in self.selectors.keys
+
+    def _metadata(self, text: str, key: str, path: str) -> None:
+        is_structure = self._turn is not None and key in chats.STRUCTURE_KEYS and not any(map(str.isspace, text))
+        if text and not is_structure:
+            self.tally.metadata(path)
+
+
+def _counts_null(key: str, role_key: str | None) -> bool:
+    """Return whether a null is counted: a message's content, or text outside of a message (not an unused key)."""
+    return key in chats.CONTENT_KEYS if role_key is not None else _kind_of(key) == "text"
+
+
+def count_texts(value: Any) -> int:
+    """Return how many non-empty strings a value holds, keys left out."""
+    if isinstance(value, str):
+        return 1 if value else 0
+    if isinstance(value, Mapping):
+        return sum(count_texts(child) for child in value.values())
+    if isinstance(value, (list, tuple)):
+        return sum(count_texts(child) for child in value)
+    return 0
