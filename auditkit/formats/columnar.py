@@ -1,0 +1,206 @@
+"""Columnar formats: Parquet, folders saved by `datasets`, frames in memory. Values keep their Arrow types."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, Literal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from auditkit.errors import BadRecordError, InputError
+from auditkit.formats.batch import SKIP_HINT, RecordBatch
+from auditkit.formats.naming import is_saved_dataset
+from auditkit.formats.streams import open_input
+from auditkit.records import BadRow, Source
+
+BadRows = Literal["error", "skip"]
+
+
+# ---------------------------------------------------------------- sources of Arrow tables
+
+
+@contextmanager
+def open_parquet(path: Path, location: str, compression: str = "") -> Iterator[Any]:
+    """Give a pyarrow ParquetFile; a compressed one is unpacked into a temporary file first.
+
+    Raises:
+        BadRecordError: (line None) the file is truncated or no Parquet.
+    """
+    with tempfile.TemporaryFile() as spare, path.open("rb") as plain:
+        file: IO[bytes] = plain
+        if compression:
+            with open_input(path, compression) as packed:
+                shutil.copyfileobj(packed, spare, 1 << 20)
+            spare.seek(0)
+            file = spare
+        with arrow_errors(location, "Parquet"), pq.ParquetFile(file) as parquet:
+            yield parquet
+
+
+@contextmanager
+def arrow_errors(location: str, what: str) -> Iterator[None]:
+    """Turn pyarrow's complaints about a file into one BadRecordError without a line."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except (pa.ArrowException, OSError) as exc:
+        first = str(exc).split("\n", 1)[0][:200]
+        reason = f"not a complete {what} file ({first})"
+        raise BadRecordError(location, None, reason, "Copy or write the file again") from None
+
+
+def parquet_tables(path: Path, source: Source, batch_bytes: int) -> Iterator[Any]:
+    """Yield a Parquet file's tables of about `batch_bytes`, row group after row group; at least one."""
+    with open_parquet(path, source.location, source.compression) as parquet:
+        schema, meta = parquet.schema_arrow, parquet.metadata
+        if not meta.num_rows:
+            yield schema.empty_table()
+        for group in range(meta.num_row_groups):
+            n_rows = max(1, meta.row_group(group).num_rows)
+            size = max(1, batch_bytes * n_rows // max(1, meta.row_group(group).total_byte_size))
+            for batch in parquet.iter_batches(batch_size=min(size, n_rows), row_groups=[group]):
+                yield pa.Table.from_batches([batch], schema=schema)
+
+
+def saved_dataset_files(folder: Path, location: str) -> list[Path]:
+    """Return the Arrow files of a Dataset saved in `folder`, in order.
+
+    Raises:
+        InputError: the folder holds no such dataset, or names files outside it.
+    """
+    if not is_saved_dataset(folder):
+        raise InputError(f"{location}: no dataset saved by `datasets` in {folder}; expected state.json in it")
+    try:
+        state = json.loads((folder / "state.json").read_text("utf-8"))
+        names = [str(entry["filename"]) for entry in state["_data_files"]]
+    except (ValueError, KeyError, TypeError) as exc:
+        raise InputError(f"{location}: state.json cannot be read ({exc}); save the dataset again") from None
+    if state.get("_indices_files") or state.get("_indices_data_files") or any(Path(n).name != n for n in names):
+        raise InputError(f"{location}: saved in an old form; load it with `datasets` and save it again")
+    return [folder / name for name in names]
+
+
+def saved_dataset_tables(folder: Path, source: Source, batch_bytes: int) -> Iterator[Any]:
+    """Yield the tables of a saved Dataset, memory mapped, in batches; at least one."""
+    n_yielded = 0
+    schema = None
+    for path in saved_dataset_files(folder, source.location):
+        with arrow_errors(source.location, "Arrow"), pa.memory_map(str(path)) as mapped:
+            reader = pa.ipc.open_stream(mapped)
+            schema = schema or reader.schema
+            for table in _grouped(reader, reader.schema, batch_bytes):
+                yield table
+                n_yielded += 1
+    if not n_yielded and schema is not None:
+        yield schema.empty_table()
+
+
+def _grouped(batches: Any, schema: Any, batch_bytes: int) -> Iterator[Any]:
+    """Yield tables of about `batch_bytes` from record batches, which may be smaller or larger."""
+    held: list[Any] = []
+    size = 0
+    for batch in batches:
+        held.append(batch)
+        size += batch.nbytes
+        if size >= batch_bytes:
+            yield from table_batches(pa.Table.from_batches(held, schema=schema), batch_bytes)
+            held, size = [], 0
+    if held:
+        yield from table_batches(pa.Table.from_batches(held, schema=schema), batch_bytes)
+
+
+def table_batches(table: Any, batch_bytes: int) -> Iterator[Any]:
+    """Yield slices of about `batch_bytes` of a table in memory, at least one."""
+    if not table.num_rows:
+        yield table
+    size = max(1, batch_bytes * max(1, table.num_rows) // max(1, table.nbytes))
+    for start in range(0, table.num_rows, size):
+        yield table.slice(start, size)
+
+
+def frame_table(data: Any, location: str) -> Any:
+    """Return a frame in memory (polars, pandas, pyarrow, datasets.Dataset) as a pyarrow Table.
+
+    Raises:
+        InputError: another type, or columns that Arrow cannot hold.
+    """
+    try:
+        return _frame_table(data, location)
+    except (pa.ArrowException, TypeError, ValueError) as exc:
+        reason = str(exc).split("\n", 1)[0]
+        raise InputError(
+            f"{location}: the frame cannot be held as Arrow columns ({reason}); give each column one type"
+        ) from exc
+
+
+def _frame_table(data: Any, location: str) -> Any:
+    import polars as pl
+
+    module = type(data).__module__.split(".")[0]
+    if isinstance(data, pl.LazyFrame):
+        data = data.collect()
+    if isinstance(data, pl.DataFrame):
+        return data.to_arrow(compat_level=pl.CompatLevel.oldest())
+    if isinstance(data, pa.Table):
+        return data
+    if isinstance(data, pa.RecordBatch):
+        return pa.Table.from_batches([data])
+    if module == "pandas" and hasattr(data, "columns"):
+        return pa.Table.from_pandas(data)
+    if module == "datasets" and hasattr(data, "with_format") and hasattr(data, "__len__") and hasattr(data, "features"):
+        table = data.with_format("arrow")[:]
+        return table.replace_schema_metadata(data.features.arrow_schema.metadata)
+    raise InputError(
+        f"{location}: a {type(data).__module__}.{type(data).__qualname__}, expected a polars or pandas frame, "
+        "a pyarrow Table, a datasets.Dataset, or a list of strings or dicts"
+    )
+
+
+# ---------------------------------------------------------------- tables into batches
+
+
+def read_tables(tables: Iterator[Any], source: Source, bad_rows: BadRows) -> Iterator[RecordBatch]:
+    """Yield each table as a batch.
+
+    Raises:
+        BadRecordError: two columns of one name (whole file); a row whose strings are no UTF-8 (may be set aside).
+    """
+    first = 0
+    for table in tables:
+        names = table.column_names
+        if len(set(names)) < len(names):
+            doubled = next(name for name in names if names.count(name) > 1)
+            raise BadRecordError(source.location, None, f"two columns are called {doubled!r}; rename one")
+        yield _batch(table, source, bad_rows, first)
+        first += table.num_rows
+
+
+def _batch(table: Any, source: Source, bad_rows: BadRows, first: int) -> RecordBatch:
+    """Return one table as a batch, rows with broken strings set aside."""
+    n_rows = table.num_rows
+    bad: tuple[BadRow, ...] = ()
+    numbers = list(range(first, first + n_rows))
+    if _fault(table):
+        faults = {i: fault for i in range(n_rows) if (fault := _fault(table.slice(i, 1)))}
+        bad = tuple(BadRow(source.location, first + i + 1, first + i, fault) for i, fault in faults.items())
+        if bad_rows == "error" and bad:
+            raise BadRecordError(source.location, bad[0].line, bad[0].reason, SKIP_HINT)
+        numbers = [first + i for i in range(n_rows) if i not in faults]
+        table = table.filter(pa.array([i not in faults for i in range(n_rows)], pa.bool_()))
+    return RecordBatch(first, n_rows, numbers, table=table, bad=bad)
+
+
+def _fault(table: Any) -> str:
+    """Return what is wrong with the values of a table, "" where nothing is."""
+    try:
+        table.validate(full=True)
+    except pa.ArrowInvalid as exc:
+        return f"broken values ({str(exc).splitlines()[0]})"
+    return ""

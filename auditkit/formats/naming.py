@@ -1,0 +1,74 @@
+"""File names: which format and compression a suffix means, and what a file is called without it."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath
+
+from auditkit.errors import InputError
+
+#: Suffix -> format.
+SUFFIXES: dict[str, str] = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "json",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".txt": "text",
+}
+#: Suffix -> compression, after one of SUFFIXES.
+COMPRESSIONS: dict[str, str] = {".gz": "gz", ".zst": "zst"}
+
+KNOWN = f"{', '.join(SUFFIXES)}, each plain or with {' or '.join(COMPRESSIONS)}"
+
+
+def split_suffixes(name: str) -> tuple[str, str, str]:
+    """Return (name without its known suffixes, format, compression); the format is "" where none is known.
+
+    Case does not matter: "Train.JSONL.gz" is ("Train", "jsonl", "gz").
+    """
+    stem, compression = name, ""
+    for suffix, kind in COMPRESSIONS.items():
+        if stem.lower().endswith(suffix):
+            stem, compression = stem[: -len(suffix)], kind
+            break
+    for suffix, kind in SUFFIXES.items():
+        if stem.lower().endswith(suffix) and len(stem) > len(suffix):
+            return stem[: -len(suffix)], kind, compression
+    return name, "", ""
+
+
+def bare_name(relative: str) -> str:
+    """Return a relative path without its known suffixes: "en/train.jsonl.gz" is "en/train"."""
+    path = PurePosixPath(relative)
+    return str(path.with_name(split_suffixes(path.name)[0])) if path.name else relative
+
+
+def is_saved_dataset(folder: Path) -> bool:
+    """Return whether `datasets` saved one Dataset in this folder."""
+    return (folder / "state.json").is_file() and (folder / "dataset_info.json").is_file()
+
+
+def is_saved_dataset_dict(folder: Path) -> bool:
+    """Return whether `datasets` saved a DatasetDict (one folder a split) in this folder."""
+    return (folder / "dataset_dict.json").is_file()
+
+
+def detect_format(path: Path | str) -> tuple[str, str]:
+    """Return (format, compression) of a file by its suffixes, or ("arrow", "") for a folder saved by `datasets`.
+
+    Raises:
+        InputError: the suffix is unknown, or the folder was not saved by `datasets`.
+    """
+    path = Path(path)
+    if path.is_dir():
+        if is_saved_dataset(path) or is_saved_dataset_dict(path):
+            return "arrow", ""
+        raise InputError(
+            f"{path}: a folder that was not saved by `datasets`; name the files in it, or the folder above"
+        )
+    _, kind, compression = split_suffixes(path.name)
+    if not kind:
+        seen = f"the suffix '{path.suffix}' is unknown" if path.suffix else "the file has no suffix"
+        raise InputError(f"{path}: {seen}; expected one of {KNOWN}, or a folder saved by `datasets`")
+    return kind, compression

@@ -1,0 +1,170 @@
+"""Byte streams in and out: plain, gzip and zstd, read to their very end or refused."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, cast
+
+import zstandard
+
+from auditkit.errors import BadRecordError, InputError, OutputError
+
+BUFFER = 1 << 20
+#: Compressed bytes handed to the zstd decoder at a time: it returns all they expand to, so this bounds memory.
+ZSTD_STEP = 1 << 14
+ZSTD_LEVEL = 3
+GZIP_LEVEL = 6
+
+_MAGIC: tuple[tuple[bytes, str], ...] = (
+    (b"PAR1", "a Parquet file"),
+    (b"\x1f\x8b", "gzip data"),
+    (b"\x28\xb5\x2f\xfd", "zstd data"),
+    (b"PK\x03\x04", "a zip archive"),
+    (b"ARROW1", "an Arrow file"),
+    (b"%PDF-", "a PDF"),
+    (b"\x89PNG", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"\x7fELF", "a program"),
+    (b"SQLite format 3", "an SQLite database"),
+    (b"\xff\xfe", "UTF-16 text"),
+    (b"\xfe\xff", "UTF-16 text"),
+)
+_CONTROL = bytes(set(range(32)) - {9, 10, 11, 12, 13, 27})
+_SNIFFED = 1 << 13
+
+
+class _ZstdReader(io.RawIOBase):
+    """Decoded bytes of one or several zstd frames; a frame that ends early raises EOFError.
+
+    zstandard's own `stream_reader` ends a truncated stream without complaint, hence this.
+    """
+
+    def __init__(self, source: IO[bytes]) -> None:
+        self._source = source
+        self._decoder = zstandard.ZstdDecompressor(max_window_size=1 << 31)
+        self._frame: Any = None
+        self._pending = b""
+        self._ready = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready and self._advance():
+            pass
+        n = min(len(self._ready), len(buffer))
+        buffer[:n] = self._ready[:n]
+        self._ready = self._ready[n:]
+        return n
+
+    def _advance(self) -> bool:
+        """Decode one step; False at the end of the input."""
+        step = self._pending or self._source.read(ZSTD_STEP)
+        self._pending = b""
+        if not step:
+            if self._frame is not None:
+                raise EOFError("zstd frame ends early")
+            return False
+        if self._frame is None:
+            self._frame = self._decoder.decompressobj()
+        self._ready = memoryview(self._frame.decompress(step))
+        if self._frame.eof:
+            self._pending, self._frame = self._frame.unused_data, None
+        return True
+
+    def close(self) -> None:
+        self._source.close()
+        super().close()
+
+
+class _GzipReader(gzip.GzipFile):
+    """A gzip stream that owns its file."""
+
+    def __init__(self, source: IO[bytes]) -> None:
+        super().__init__(fileobj=source, mode="rb")
+        self._owned = source
+
+    def close(self) -> None:
+        super().close()
+        self._owned.close()
+
+
+def open_input(path: Path, compression: str) -> io.BufferedReader:
+    """Return a buffered stream of the decoded bytes of a file; to be used inside `reading(...)`.
+
+    All members of a gzip file and all frames of a zstd file are read. A stream that ends early raises EOFError.
+    """
+    file: io.BufferedReader = io.BufferedReader(io.FileIO(path), BUFFER)
+    if not compression:
+        return file
+    if not file.peek(1):
+        file.close()
+        raise EOFError("the compressed file is empty")
+    raw = _GzipReader(file) if compression == "gz" else _ZstdReader(file)
+    return io.BufferedReader(cast(io.RawIOBase, raw), BUFFER)
+
+
+@contextmanager
+def reading(location: str, compression: str = "") -> Iterator[None]:
+    """Turn what can go wrong while reading `location` into one InputError that names it.
+
+    Raises:
+        BadRecordError: (line None) the compressed data is truncated or corrupt.
+        InputError: the file is missing, a folder, or cannot be read.
+    """
+    again = "Copy or download the file again"
+    try:
+        yield
+    except EOFError:
+        raise BadRecordError(location, None, f"the {compression} data ends early (truncated file)", again) from None
+    except (zlib.error, gzip.BadGzipFile, zstandard.ZstdError) as exc:
+        raise BadRecordError(location, None, f"not valid {compression} data ({exc})", again) from None
+    except FileNotFoundError:
+        raise InputError(f"{location}: no such file; check the path") from None
+    except IsADirectoryError:
+        raise InputError(f"{location}: a folder where a file was expected") from None
+    except OSError as exc:
+        raise InputError(
+            f"{location}: cannot be read ({exc.strerror or exc}); check the file and its permissions"
+        ) from exc
+
+
+def refuse_binary(stream: io.BufferedReader, location: str, expected: str) -> None:
+    """Raise BadRecordError (line None) where the head of a stream is no text.
+
+    Known signatures, or more than 2 % (and at least eight) control characters in the first 8 KiB. A lone NUL in a
+    text is left to the record it stands in.
+    """
+    head = stream.peek(_SNIFFED)[:_SNIFFED]
+    kind = next((name for magic, name in _MAGIC if head.startswith(magic)), "")
+    n_control = len(head) - len(head.translate(None, _CONTROL))
+    if not kind and n_control >= 8 and n_control * 50 > len(head):
+        kind = "binary data"
+    if kind:
+        hint = "Save it as UTF-8" if "UTF-16" in kind else "Give the file the suffix of what it is, or leave it out"
+        raise BadRecordError(location, None, f"holds {kind}, expected {expected} in UTF-8", hint)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn an OSError while writing `path` (no space left, no permission) into one OutputError that names it."""
+    try:
+        yield
+    except OSError as exc:
+        raise OutputError(
+            f"{path}: cannot be written ({exc.strerror or exc}); free space or choose another output folder"
+        ) from exc
+
+
+def open_output(file: IO[bytes], compression: str) -> IO[bytes]:
+    """Return a stream that compresses into `file`: equal input gives equal bytes. Closing it leaves `file` open."""
+    if compression == "gz":
+        return cast(IO[bytes], gzip.GzipFile("", "wb", GZIP_LEVEL, fileobj=file, mtime=0))
+    if compression == "zst":
+        return cast(IO[bytes], zstandard.ZstdCompressor(level=ZSTD_LEVEL).stream_writer(file, closefd=False))
+    return file
