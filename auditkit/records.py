@@ -48,9 +48,15 @@ class Source:
 
 @dataclass(frozen=True)
 class Pool:
-    """The training data under audit: its sources in a fixed order."""
+    """The training data under audit: its sources in a fixed order.
+
+    Attributes:
+        sources: what is read.
+        skipped_files: files of the named folders that are not read: hidden ones, and those of unknown suffix.
+    """
 
     sources: tuple[Source, ...]
+    skipped_files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -60,14 +66,14 @@ class LabelRule:
     Attributes:
         policy: the policy's name, a column name of the output.
         column: the pool column.
-        values: value as text (casefolded; booleans as "true"/"false") -> 0 or 1. Empty: the default map, which knows
-            0/1, true/false, yes/no, harmful/benign, unsafe/safe and the like. What no map names is counted as
-            unmapped, never read as 0.
+        values: value as text (casefolded; booleans as "true"/"false") -> 0, 1 or None (no label). Empty: the default
+            map, which knows 0/1, true/false, yes/no, harmful/benign, unsafe/safe and the like. What no map names is
+            counted as unmapped, never read as 0.
     """
 
     policy: str
     column: str
-    values: Mapping[str, int] = field(default_factory=dict)
+    values: Mapping[str, int | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ A message is a dict with a role and a content; a chat is a list with at least on
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -90,11 +90,14 @@ def media_kind(value: Mapping[str, Any]) -> str | None:
     kind = value.get("type")
     if isinstance(kind, str) and kind in _MEDIA:
         return _MEDIA[kind]
-    if "sampling_rate" in value and "array" in value:
+    return struct_media(value.keys())
+
+
+def struct_media(keys: Collection[str]) -> str | None:
+    """Return what a struct of these fields is where `datasets` keeps images and audio in such, else None."""
+    if "sampling_rate" in keys and "array" in keys:
         return "audio"
-    if value.keys() == {"bytes", "path"}:
-        return "image or audio"
-    return None
+    return "image or audio" if set(keys) == {"bytes", "path"} else None
 
 
 def is_json_chat(text: str) -> bool:

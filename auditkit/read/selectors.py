@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from auditkit.errors import FieldError
@@ -26,12 +27,12 @@ class Selectors:
     missing: list[str] = field(default_factory=list)
     _seen: dict[str, bool] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def columns(self) -> frozenset[str]:
         """Return the columns that hold the chosen fields."""
         return frozenset(str(parts[0]) for parts in self.parts)
 
-    @property
+    @cached_property
     def keys(self) -> frozenset[str]:
         """Return every key that a field names."""
         return frozenset(part for parts in self.parts for part in parts if isinstance(part, str))

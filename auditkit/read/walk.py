@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -28,7 +29,7 @@ class Found:
     """Texts in the order they were found; parallel lists. `at` is the position of the record in its batch."""
 
     at: list[int] = field(default_factory=list)
-    field: list[str] = field(default_factory=list)
+    path: list[str] = field(default_factory=list)
     turn: list[int | None] = field(default_factory=list)
     role: list[str | None] = field(default_factory=list)
     text: list[str] = field(default_factory=list)
@@ -58,6 +59,13 @@ class Walker:
         self._at, self._turn, self._role = at, None, None
         self._value(value, build_path([name]), name)
 
+    def leave_out(self, name: str, value: Any) -> None:
+        """Count the texts of one value of a column that is not scanned."""
+        media: Counter[str] = Counter()
+        self.tally.excluded(build_path([name]), count_left_out(value, media))
+        for kind, n in media.items():
+            self.tally.add(kind, n)
+
     def _value(self, value: Any, path: str, key: str) -> None:
         """Collect below `value`; `key` is the nearest key above it."""
         if isinstance(value, str):
@@ -66,7 +74,7 @@ class Walker:
             self._dict(value, path)
         elif isinstance(value, (list, tuple)):
             self._list(value, path, key)
-        elif _kind_of(key) == "text" or self._turn is None and path == build_path([key]):
+        elif _kind_of(key) == "text" or (self._turn is None and path == build_path([key])):
             self._no_text(value, path)
 
     def _no_text(self, value: Any, path: str) -> None:
@@ -81,7 +89,7 @@ class Walker:
             return
         found = self.found
         found.at.append(self._at)
-        found.field.append(path)
+        found.path.append(path)
         found.turn.append(self._turn)
         found.role.append(self._role)
         found.text.append(text)
@@ -139,12 +147,29 @@ def _counts_null(key: str, role_key: str | None) -> bool:
     return key in chats.CONTENT_KEYS if role_key is not None else _kind_of(key) == "text"
 
 
-def count_texts(value: Any) -> int:
-    """Return how many non-empty strings a value holds, keys left out."""
+def may_hold_text(key: str) -> bool:
+    """Return whether what lies under a key inside a column can be text, by the key."""
+    return key != "from" and _kind_of(key) != "metadata"
+
+
+def count_left_out(value: Any, media: Counter[str]) -> int:
+    """Return how many non-empty texts a value holds, and add its images and audio to `media`.
+
+    Strings under keys that are metadata, and the roles of turns, are no texts.
+    """
     if isinstance(value, str):
         return 1 if value else 0
     if isinstance(value, Mapping):
-        return sum(count_texts(child) for child in value.values())
+        kind = chats.struct_media(value.keys())
+        if kind is not None:
+            media[kind] += 1
+            return 0
+        return sum(count_left_out(child, media) for key, child in value.items() if may_hold_text(key))
     if isinstance(value, (list, tuple)):
-        return sum(count_texts(child) for child in value)
+        return sum(count_left_out(child, media) for child in value)
     return 0
+
+
+def count_texts(value: Any) -> int:
+    """Return how many non-empty texts a value holds, see `count_left_out`."""
+    return count_left_out(value, Counter())

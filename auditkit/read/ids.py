@@ -1,0 +1,49 @@
+"""Row ids as text, and how often one comes again."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import orjson
+import polars as pl
+
+
+def id_text(value: Any) -> str | None:
+    """Return an id as text: 7 and 7.0 are "7", true is "true", a list its JSON; None for null and NaN."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        if math.isnan(value):
+            return None
+        return str(int(value)) if value.is_integer() else repr(value)
+    if isinstance(value, (dict, list, tuple)):
+        return orjson.dumps(value, default=str, option=orjson.OPT_SORT_KEYS).decode()
+    return str(value)
+
+
+class SeenIds:
+    """Counts ids that came before. It keeps 8 bytes an id: two of 2**64 digests agree by chance about never.
+
+    The digests live in this process only, so polars' hash is good enough here.
+    """
+
+    def __init__(self) -> None:
+        self._runs: list[np.ndarray[Any, np.dtype[np.uint64]]] = []
+
+    def add(self, ids: pl.Series) -> int:
+        """Return how many non-null ids have been seen before, in this batch or an earlier one; remember the others."""
+        digests = ids.drop_nulls().hash(seed=17).to_numpy()
+        fresh = np.unique(digests)
+        for run in self._runs:
+            at = np.minimum(np.searchsorted(run, fresh), len(run) - 1)
+            fresh = fresh[run[at] != fresh]
+        if len(fresh):
+            self._runs.append(fresh)
+        while len(self._runs) > 1 and len(self._runs[-1]) * 2 > len(self._runs[-2]):
+            last, before = self._runs.pop(), self._runs.pop()
+            self._runs.append(np.sort(np.concatenate([before, last])))
+        return len(digests) - len(fresh)
