@@ -1,0 +1,115 @@
+"""report.md: an audit's report as Markdown that no name inside can break out of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from auditkit.records import AuditReport
+from auditkit.report import grids, phrases
+from auditkit.report.grids import Grid
+from auditkit.report.safe import shown
+from auditkit.report.sentence import paper_sentence
+
+#: Characters that can open markup anywhere in a line. Entities stand for them, since an entity never is structure
+#: (CommonMark 0.31, section 2.5), in a table cell neither.
+_MARKUP = re.compile(
+    r"[&<>|`*\\\[\]~$]|(?<![^\W_])_|_(?![^\W_])|:(?=//)|(?i:(?<=www)\.)|^[#+=\-]|(?<=\d)[.)](?=\s)|!(?=\[)"
+)
+_N_BAD_ROWS = 100
+
+
+def escaped(text: str) -> str:
+    """Return `text` as Markdown that renders as that very text, in one line, also inside a table cell."""
+    return _MARKUP.sub(lambda match: f"&#{ord(match.group())};", shown(text))
+
+
+def render(report: AuditReport) -> str:
+    """Return the whole report.md."""
+    parts = [
+        "# Contamination audit",
+        _table(grids.benchmarks(report)) or "No benchmark was audited.",
+        _bullets(_facts(report)),
+        "## For the paper",
+        *[f"> {escaped(paper_sentence(report, result.name))}" for result in report.benchmarks],
+        *_section("Not examined", _bullets(map(escaped, phrases.not_examined(report)))),
+        *_section("Set aside", _set_aside(report)),
+        *_section(
+            "Tiers that did not run", _bullets(f"{t}: {why}" for t, why in _escaped(phrases.reasons_not_run(report)))
+        ),
+        *_section("By slice and label", _table(grids.parts(report))),
+        *_section("Pool by label", _table(grids.labels(report))),
+        "## Sources of the pool",
+        _table(grids.sources(report)),
+        "## Benchmarks",
+        _table(grids.identities(report)),
+        *_section("Tiers and what their settings mean", _detectors(report)),
+        f"## Rules in force: {escaped(phrases.rules_name(report))}, {escaped(phrases.changed(report))}",
+        _pairs("rule", phrases.flat(report.rules)),
+        "## Settings",
+        _pairs("setting", phrases.flat(report.settings)),
+        "## Versions",
+        _pairs("package", [*sorted(phrases.flat(report.versions)), ("normalisation", shown(report.normalisation))]),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _section(title: str, body: str) -> list[str]:
+    """Return a title and its body, or nothing where there is no body."""
+    return [f"## {title}", body] if body else []
+
+
+def _facts(report: AuditReport) -> list[str]:
+    missing = phrases.not_examined(report)
+    return [
+        f"pool: {escaped(phrases.pool_name(report))} ({escaped(report.pool_digest)}), "
+        f"{phrases.counted(report.n_rows, 'row')}, {phrases.counted(report.n_texts, 'text')}",
+        f"pool hit rate: {escaped(phrases.percent(report.pool_hit_rate))}, "
+        f"{phrases.count(report.n_rows_contaminated)} of {phrases.counted(report.n_rows, 'row')} condemned; "
+        f"{phrases.count(report.n_rows_review)} more for review",
+        f"not examined: {', '.join(map(escaped, missing)) or 'nothing'}",
+        f"set aside: {phrases.counted(len(report.bad_rows), 'broken row')}",
+        escaped(phrases.tiers_not_run(report)),
+    ]
+
+
+def _set_aside(report: AuditReport) -> str:
+    lines = [escaped(phrases.set_aside(bad)) for bad in report.bad_rows[:_N_BAD_ROWS]]
+    beyond = len(report.bad_rows) - _N_BAD_ROWS
+    return _bullets([*lines, f"and {phrases.count(beyond)} more in report.json"] if beyond > 0 else lines)
+
+
+def _detectors(report: AuditReport) -> str:
+    lines = []
+    for name in sorted(report.detectors):
+        facts = "; ".join(f"{key} {value}".strip() for key, value in phrases.detector_facts(report, name))
+        lines += [f"{escaped(name)}: {escaped(facts)}"] if facts else []
+    curve = _table(grids.curve(report))
+    return "\n\n".join(part for part in (_bullets(lines), curve) if part)
+
+
+# ---------------------------------------------------------------- Markdown
+
+
+def _escaped(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [(escaped(left), escaped(right)) for left, right in pairs]
+
+
+def _bullets(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _pairs(header: str, pairs: Iterable[tuple[str, str]]) -> str:
+    return _table(Grid((header, "value"), tuple(pairs), 2))
+
+
+def _table(grid: Grid) -> str:
+    """Return a pipe table, or nothing where it has no rows. Cells are escaped here."""
+    if not grid.rows:
+        return ""
+    rule = "|".join(" --- " if place < grid.n_text else " ---: " for place in range(len(grid.headers)))
+    return "\n".join([_row(grid.headers), f"|{rule}|", *map(_row, grid.rows)])
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"|{'|'.join(f' {escaped(cell)} ' for cell in cells)}|"
