@@ -20,6 +20,7 @@ from auditkit.formats.streams import open_input
 from auditkit.records import BadRow, Source
 
 BadRows = Literal["error", "skip"]
+_DECODED_ROWS = 4096
 
 
 # ---------------------------------------------------------------- sources of Arrow tables
@@ -62,11 +63,9 @@ def parquet_tables(path: Path, source: Source, batch_bytes: int) -> Iterator[Any
         schema, meta = parquet.schema_arrow, parquet.metadata
         if not meta.num_rows:
             yield schema.empty_table()
-        for group in range(meta.num_row_groups):
-            n_rows = max(1, meta.row_group(group).num_rows)
-            size = max(1, batch_bytes * n_rows // max(1, meta.row_group(group).total_byte_size))
-            for batch in parquet.iter_batches(batch_size=min(size, n_rows), row_groups=[group]):
-                yield pa.Table.from_batches([batch], schema=schema)
+        # Sizes in the footer are those of the encoded values; repeated long texts are far larger in memory, so
+        # few rows are decoded at a time and put together by their true size.
+        yield from _grouped(parquet.iter_batches(batch_size=_DECODED_ROWS), schema, batch_bytes)
 
 
 def saved_dataset_files(folder: Path, location: str) -> list[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import zlib
@@ -20,19 +21,22 @@ ZSTD_STEP = 1 << 14
 ZSTD_LEVEL = 3
 GZIP_LEVEL = 6
 
+#: Signatures that no UTF-8 text begins with, and those that one could.
 _MAGIC: tuple[tuple[bytes, str], ...] = (
-    (b"PAR1", "a Parquet file"),
     (b"\x1f\x8b", "gzip data"),
     (b"\x28\xb5\x2f\xfd", "zstd data"),
+    (b"\x89PNG", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"\xff\xfe", "UTF-16 text"),
+    (b"\xfe\xff", "UTF-16 text"),
+)
+_TEXT_MAGIC: tuple[tuple[bytes, str], ...] = (
+    (b"PAR1", "a Parquet file"),
     (b"PK\x03\x04", "a zip archive"),
     (b"ARROW1", "an Arrow file"),
     (b"%PDF-", "a PDF"),
-    (b"\x89PNG", "a PNG image"),
-    (b"\xff\xd8\xff", "a JPEG image"),
     (b"\x7fELF", "a program"),
     (b"SQLite format 3", "an SQLite database"),
-    (b"\xff\xfe", "UTF-16 text"),
-    (b"\xfe\xff", "UTF-16 text"),
 )
 _CONTROL = bytes(set(range(32)) - {9, 10, 11, 12, 13, 27})
 _SNIFFED = 1 << 13
@@ -135,19 +139,36 @@ def reading(location: str, compression: str = "") -> Iterator[None]:
 
 
 def refuse_binary(stream: io.BufferedReader, location: str, expected: str) -> None:
-    """Raise BadRecordError (line None) where the head of a stream is no text.
-
-    Known signatures, or more than 2 % (and at least eight) control characters in the first 8 KiB. A lone NUL in a
-    text is left to the record it stands in.
-    """
-    head = stream.peek(_SNIFFED)[:_SNIFFED]
-    kind = next((name for magic, name in _MAGIC if head.startswith(magic)), "")
-    n_control = len(head) - len(head.translate(None, _CONTROL))
-    if not kind and n_control >= 8 and n_control * 50 > len(head):
-        kind = "binary data"
+    """Raise BadRecordError (line None) where the head of a stream is no text; a lone NUL is left to its record."""
+    kind = _binary_kind(stream.peek(_SNIFFED)[:_SNIFFED])
     if kind:
         hint = "Save it as UTF-8" if "UTF-16" in kind else "Give the file the suffix of what it is, or leave it out"
         raise BadRecordError(location, None, f"holds {kind}, expected {expected} in UTF-8", hint)
+
+
+def _binary_kind(head: bytes) -> str:
+    """Return what the head of a file shows it to be, "" for text.
+
+    Binary is a known signature, eight NULs, or bytes that are no UTF-8 with more than 2 % control characters.
+    """
+    kind = next((name for magic, name in _MAGIC if head.startswith(magic)), "")
+    n_nul, is_utf8 = head.count(0), _is_utf8(head)
+    if kind or (is_utf8 and not n_nul):
+        return kind
+    n_control = len(head) - len(head.translate(None, _CONTROL))
+    kind = next((name for magic, name in _TEXT_MAGIC if head.startswith(magic)), "")
+    if not kind and (n_nul >= 8 or (not is_utf8 and n_control >= 8 and n_control * 50 > len(head))):
+        kind = "binary data"
+    return kind
+
+
+def _is_utf8(head: bytes) -> bool:
+    """Return whether bytes are UTF-8, but for a character cut at the end."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 @contextmanager
