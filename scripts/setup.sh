@@ -68,7 +68,7 @@ set_up() {
     done
     [ -n "$is_stale" ] || return 0
     say "installing auditkit with $extras into $VENV (the first time takes a few minutes)"
-    (cd "$ROOT" && "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check \
+    (cd "$ROOT" && "$VENV/bin/python" -m pip install -qq --disable-pip-version-check \
         -c scripts/constraints.txt -e ".[$extras]") || fail "the install failed; pip's message is above"
     for extra in "$@"; do
         printf '%s\n' "$digest" >"$VENV/auditkit-$extra.stamp"

@@ -53,14 +53,18 @@ def truncated(text: str, rng: Random, frames: Frames) -> str:
 
 
 def typo(text: str, rng: Random, frames: Frames) -> str:
-    """Return the text with two neighbouring letters swapped inside each of two words."""
+    """Return the text with two neighbouring inner letters swapped in each of two words."""
     words = text.split()
-    long_words = [i for i, word in enumerate(words) if len(word) >= 5 and word.isalpha()]
-    for i in rng.sample(long_words, min(2, len(long_words))):
-        word = words[i]
-        at = rng.choice([j for j in range(1, len(word) - 2) if word[j] != word[j + 1]])
-        words[i] = word[:at] + word[at + 1] + word[at] + word[at + 2 :]
+    spots = {i: _swappable(word) for i, word in enumerate(words) if word.isalpha() and _swappable(word)}
+    for i in rng.sample(list(spots), 2):
+        at = rng.choice(spots[i])
+        words[i] = words[i][:at] + words[i][at + 1] + words[i][at] + words[i][at + 2 :]
     return " ".join(words)
+
+
+def _swappable(word: str) -> list[int]:
+    """Return the places of inner letters that differ from the next inner letter."""
+    return [i for i in range(1, len(word) - 2) if word[i] != word[i + 1]]
 
 
 def exchanged(text: str, rng: Random, frames: Frames) -> str:
