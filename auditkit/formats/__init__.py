@@ -2,7 +2,13 @@
 
 from auditkit.formats.batch import Layout, RecordBatch
 from auditkit.formats.digest import digest_data, digest_file, digest_source, source_path
-from auditkit.formats.naming import bare_name, detect_format, is_saved_dataset, is_saved_dataset_dict
+from auditkit.formats.naming import (
+    bare_name,
+    decontaminated_files,
+    detect_format,
+    is_saved_dataset,
+    is_saved_dataset_dict,
+)
 from auditkit.formats.reading import read_records
 from auditkit.formats.writing import RecordWriter, open_writer
 
@@ -11,6 +17,7 @@ __all__ = [
     "RecordBatch",
     "RecordWriter",
     "bare_name",
+    "decontaminated_files",
     "detect_format",
     "digest_data",
     "digest_file",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path, PurePosixPath
 
 from auditkit.errors import InputError
@@ -20,6 +21,10 @@ SUFFIXES: dict[str, str] = {
 COMPRESSIONS: dict[str, str] = {".gz": "gz", ".zst": "zst"}
 
 KNOWN = f"{', '.join(SUFFIXES)}, each plain or with {' or '.join(COMPRESSIONS)}"
+
+#: What `decontaminate` writes beside the pool's own files, and how its manifest is told from others.
+MANIFEST, REMOVED_FILE, BENCHMARK_FOLDER = "manifest.json", "removed.parquet", "benchmarks"
+MANIFEST_KIND = "auditkit decontaminated pool"
 
 
 def split_suffixes(name: str) -> tuple[str, str, str]:
@@ -52,6 +57,28 @@ def is_saved_dataset(folder: Path) -> bool:
 def is_saved_dataset_dict(folder: Path) -> bool:
     """Return whether `datasets` saved a DatasetDict (one folder a split) in this folder."""
     return (folder / "dataset_dict.json").is_file()
+
+
+def decontaminated_files(folder: Path) -> tuple[str, ...] | None:
+    """Return the pool's files (below `folder`) in a folder that `decontaminate` wrote, None for any other folder.
+
+    Such a folder also holds removed.parquet, manifest.json and clean benchmarks, which are no part of the pool.
+
+    Raises:
+        InputError: the manifest is auditkit's and broken.
+    """
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    if not isinstance(manifest, dict) or manifest.get("kind") != MANIFEST_KIND:
+        return None
+    try:
+        return tuple(str(source["output"]) for source in manifest["sources"])
+    except (KeyError, TypeError) as exc:
+        raise InputError(
+            f"{folder / MANIFEST}: broken ({exc!r} is missing); run `auditkit decontaminate` again"
+        ) from None
 
 
 def detect_format(path: Path | str) -> tuple[str, str]:
