@@ -29,6 +29,16 @@ ITEMS: Schema = {
     "label": pl.Int8(),  # 1 flagged by the benchmark's policy, 0 not, null unknown
 }
 
+#: A pair that a detector proposes: a text of the shard and a distinct item text, and where in the row to look.
+CANDIDATES: Schema = {
+    "unit": pl.Int64(),  # index of the text in its shard
+    "text": pl.Int64(),  # index of the distinct item text
+    "first": pl.Int64(),  # window of the row, in tokens, half open
+    "last": pl.Int64(),
+    "detector": pl.String(),  # exact | seeds | minhash | an encoder's name
+    "cosine": pl.Float64(),  # null for lexical detectors
+}
+
 #: One verified match of a pool text with an item part. No pool or benchmark text: positions only.
 MATCHES: Schema = {
     "pool": pl.String(),

@@ -53,3 +53,12 @@ def sequence_hashes(tokens: NDArray[np.uint64], offsets: NDArray[np.int64]) -> N
             value = extend(value, tokens[i])
         result[row] = finish(value)
     return result
+
+
+@kernel
+def extend_all(sequences: NDArray[np.uint64], tokens: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return extend(sequence, token) of each pair. Shape [n]."""
+    result = np.empty(len(sequences), np.uint64)
+    for i in range(len(sequences)):
+        result[i] = extend(sequences[i], tokens[i])
+    return result

@@ -7,12 +7,17 @@ before a character that cannot join what stands before it. Each piece is folded 
 from __future__ import annotations
 
 import functools
+import re
 import unicodedata
 from dataclasses import dataclass
 
 from auditkit.kernels import tokens as kernels
 from auditkit.text.normalise import fold
 from auditkit.text.unicode import classes
+
+
+#: Words, and the symbols among ASCII characters; the rest divides.
+_ASCII_TOKEN = re.compile(r"[0-9a-z]+|[$+<=>^`|~]")
 
 
 @dataclass(frozen=True)
@@ -37,8 +42,6 @@ def _joining() -> frozenset[str]:
 
 def _pieces(text: str) -> list[tuple[str, int, int]]:
     """Return (piece, start, end) for the safe cuts of `text`."""
-    if text.isascii():
-        return [(char, i, i + 1) for i, char in enumerate(text)]
     joining, table = _joining(), classes()
     starts = [
         i
@@ -59,6 +62,8 @@ def _pieces(text: str) -> list[tuple[str, int, int]]:
 
 def place(text: str) -> list[Placed]:
     """Return the tokens of `text` in order, each with its characters in the text as read."""
+    if text.isascii():
+        return [Placed(m.group(), m.start(), m.end()) for m in _ASCII_TOKEN.finditer(text.lower())]
     table, result, in_word = classes(), list[Placed](), False
     for piece, start, end in _pieces(text):
         for char in fold(piece):

@@ -1,0 +1,167 @@
+"""Seeds: short grams of an item that few other items have. A row that holds one is looked at more closely."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from auditkit.detect.protocol import Rows, candidates
+from auditkit.kernels.hashing import EMPTY_SEQUENCE, extend_all
+from auditkit.kernels.seeds import scan_rows
+from auditkit.kernels.table import build_table
+from auditkit.text.items import ItemTexts
+
+
+@dataclass(frozen=True)
+class SeedDetector:
+    """Finds rows that hold an item, a large part of one, or an edited copy, anywhere in them.
+
+    At each place of an item the seed is the shortest gram that at most `max_texts` distinct texts of the benchmarks have:
+    one token in items of four or five tokens, two words or three characters at least in longer ones, and at most
+    `max_gram`. A phrase that more texts share (an instruction common to all items) seeds nothing, unless an item consists
+    of nothing else. Candidates share half of the item's tokens near one place.
+
+    Misses: items under four tokens (equality only), copies without two neighbouring words left as they were (reordered:
+    see near; disguised letters), and rephrasings. Cost: one or two look-ups a token.
+    Reference: seed-and-extend search, BLAST (Altschul et al. 1990).
+    """
+
+    name: str = "seeds"
+    max_texts: int = 32
+    max_gram: int = 8
+    min_tokens: int = 4
+
+    def index(self, items: ItemTexts) -> SeedIndex:
+        """Return the seed index of the distinct texts."""
+        return _build(items, self)
+
+
+@dataclass(frozen=True)
+class SeedIndex:
+    """The walk of growing grams (see kernels/seeds.py) and the items' sorted tokens."""
+
+    slots: NDArray[np.uint64]
+    stored: NDArray[np.int32]
+    posting_starts: NDArray[np.int64]
+    posting_texts: NDArray[np.int32]
+    posting_positions: NDArray[np.int32]
+    goes_on: NDArray[np.bool_]
+    item_tokens: NDArray[np.uint64]
+    item_offsets: NDArray[np.int64]
+    settings: SeedDetector
+
+    def scan(self, rows: Rows) -> pl.DataFrame:
+        """Return windows that share enough tokens with an item."""
+        found = scan_rows(
+            rows.tokens.hashes,
+            rows.tokens.offsets,
+            self.slots,
+            self.stored,
+            self.posting_starts,
+            self.posting_texts,
+            self.posting_positions,
+            self.goes_on,
+            self.item_tokens,
+            self.item_offsets,
+            0,
+            len(rows.tokens),
+        )
+        return candidates("seeds", found[:, 0], found[:, 1], found[:, 2], found[:, 3])
+
+    def describe(self) -> dict[str, Any]:
+        """Return the settings and the size of the index."""
+        return {
+            "max_texts_per_seed": self.settings.max_texts,
+            "max_gram": self.settings.max_gram,
+            "min_tokens": self.settings.min_tokens,
+            "n_seeds": len(self.posting_texts),
+            "n_grams": len(self.goes_on),
+        }
+
+
+def _build(items: ItemTexts, settings: SeedDetector) -> SeedIndex:
+    tokens = items.tokens
+    text = np.repeat(np.arange(len(items), dtype=np.int64), tokens.lengths)
+    position = np.arange(len(tokens.hashes), dtype=np.int64) - np.repeat(tokens.offsets[:-1], tokens.lengths)
+    long_enough = tokens.lengths[text] >= settings.min_tokens
+    shortest = np.where(tokens.lengths < 6, 1, np.where(items.are_unspaced, 3, 2))
+    levels = _levels(tokens.hashes, tokens.lengths, text[long_enough], position[long_enough], tokens.offsets, shortest, settings)
+    return _assemble(levels, items, settings)
+
+
+@dataclass(frozen=True)
+class _Level:
+    """The grams of one length: those that go on to longer ones, and the seeds."""
+
+    longer: NDArray[np.uint64]  # distinct grams that some seed goes on from
+    grams: NDArray[np.uint64]  # gram of each posting
+    texts: NDArray[np.int64]
+    positions: NDArray[np.int64]
+
+
+def _levels(
+    hashes: NDArray[np.uint64],
+    lengths: NDArray[np.int64],
+    text: NDArray[np.int64],
+    position: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    shortest: NDArray[np.int64],
+    settings: SeedDetector,
+) -> list[_Level]:
+    """Grow grams at all places at once until few enough texts share them."""
+    gram = np.full(len(text), EMPTY_SEQUENCE, np.uint64)
+    has_seed = np.zeros(len(lengths), np.bool_)
+    levels = []
+    for size in range(1, settings.max_gram + 1):
+        gram = extend_all(gram, hashes[offsets[text] + position + size - 1])
+        spread = _texts_per_gram(gram, text)
+        is_seed = (spread <= settings.max_texts) & (size >= shortest[text])
+        can_grow = ~is_seed & (position + size < lengths[text])
+        if size == settings.max_gram or not can_grow.any():
+            # Texts made of shared phrases only keep their longest grams: no item is left without a path.
+            has_seed[text[is_seed]] = True
+            is_seed |= ~has_seed[text]
+            can_grow[:] = False
+        has_seed[text[is_seed]] = True
+        levels.append(_Level(np.unique(gram[can_grow]), gram[is_seed], text[is_seed], position[is_seed]))
+        gram, text, position = gram[can_grow], text[can_grow], position[can_grow]
+        if len(gram) == 0:
+            break
+    return levels
+
+
+def _texts_per_gram(gram: NDArray[np.uint64], text: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return for each place the number of distinct texts that have its gram."""
+    frame = pl.DataFrame({"gram": gram, "text": text})
+    return frame.select(pl.col("text").n_unique().over("gram").cast(pl.Int64)).to_series().to_numpy()
+
+
+def _assemble(levels: list[_Level], items: ItemTexts, settings: SeedDetector) -> SeedIndex:
+    grams = np.concatenate([level.grams for level in levels]) if levels else np.empty(0, np.uint64)
+    texts = np.concatenate([level.texts for level in levels]) if levels else np.empty(0, np.int64)
+    positions = np.concatenate([level.positions for level in levels]) if levels else np.empty(0, np.int64)
+    longer = np.unique(np.concatenate([level.longer for level in levels])) if levels else np.empty(0, np.uint64)
+    keys = np.union1d(grams, longer)
+    entry = np.searchsorted(keys, grams)
+    order = np.lexsort((positions, texts, entry))
+    starts = np.zeros(len(keys) + 1, np.int64)
+    np.cumsum(np.bincount(entry, minlength=len(keys)), out=starts[1:])
+    slots, stored = build_table(keys, np.arange(len(keys), dtype=np.int32))
+    tokens = items.tokens.hashes.copy()
+    for first, last in zip(items.tokens.offsets[:-1], items.tokens.offsets[1:], strict=True):
+        tokens[first:last].sort()
+    return SeedIndex(
+        slots,
+        stored,
+        starts,
+        texts[order].astype(np.int32),
+        positions[order].astype(np.int32),
+        np.isin(keys, longer),
+        tokens,
+        items.tokens.offsets,
+        settings,
+    )

@@ -1,0 +1,138 @@
+"""Rows against the seed index of a benchmark: which items may stand where in which row.
+
+The index is a walk of growing grams in one hash table: an entry says which items start a seed there, and whether some
+seed is longer. A row position is walked only as far as entries go on, so most positions cost one look-up.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auditkit.kernels.compile import kernel
+from auditkit.kernels.hashing import EMPTY_SEQUENCE, extend
+from auditkit.kernels.table import find
+
+#: Added to diagonals so that they sort as unsigned numbers.
+DIAGONAL_SHIFT = np.int64(1 << 31)
+
+
+@kernel
+def gather_hits(
+    row: NDArray[np.uint64],
+    slots: NDArray[np.uint64],
+    stored: NDArray[np.int32],
+    posting_starts: NDArray[np.int64],
+    posting_texts: NDArray[np.int32],
+    posting_positions: NDArray[np.int32],
+    goes_on: NDArray[np.bool_],
+    hits: NDArray[np.int64],
+) -> tuple[int, NDArray[np.int64]]:
+    """Return the number of seed hits of one row and the array that holds them, as text << 32 | diagonal."""
+    n = 0
+    for first in range(len(row)):
+        value = EMPTY_SEQUENCE
+        for last in range(first, len(row)):
+            value = extend(value, row[last])
+            entry = find(slots, stored, value)
+            if entry < 0:
+                break
+            for p in range(posting_starts[entry], posting_starts[entry + 1]):
+                if n == len(hits):
+                    grown = np.empty(2 * n, np.int64)
+                    grown[:n] = hits
+                    hits = grown
+                diagonal = first - posting_positions[p] + DIAGONAL_SHIFT
+                hits[n] = (np.int64(posting_texts[p]) << 32) | diagonal
+                n += 1
+            if not goes_on[entry]:
+                break
+    return n, hits
+
+
+@kernel
+def shared_tokens(window: NDArray[np.uint64], item: NDArray[np.uint64]) -> int:
+    """Return the size of the multiset intersection of a window and an item, whose tokens are sorted."""
+    ordered = np.sort(window)
+    shared, i, j = 0, 0, 0
+    while i < len(ordered) and j < len(item):
+        if ordered[i] == item[j]:
+            shared += 1
+            i += 1
+            j += 1
+        elif ordered[i] < item[j]:
+            i += 1
+        else:
+            j += 1
+    return shared
+
+
+@kernel
+def is_candidate(shared: int, n_item: int, n_window: int) -> bool:
+    """Return whether a window shares enough tokens: half of the item, or most of a row that is a part of it."""
+    if 2 * shared >= n_item:
+        return True
+    return n_window < n_item and 4 * shared >= 3 * n_window and 10 * shared >= 3 * n_item
+
+
+@kernel
+def scan_rows(
+    tokens: NDArray[np.uint64],
+    offsets: NDArray[np.int64],
+    slots: NDArray[np.uint64],
+    stored: NDArray[np.int32],
+    posting_starts: NDArray[np.int64],
+    posting_texts: NDArray[np.int32],
+    posting_positions: NDArray[np.int32],
+    goes_on: NDArray[np.bool_],
+    item_tokens: NDArray[np.uint64],
+    item_offsets: NDArray[np.int64],
+    first_row: int,
+    last_row: int,
+) -> NDArray[np.int64]:
+    """Return candidates of rows [first_row, last_row): int64 of shape [n, 5].
+
+    Columns: row, item text, first and last token of the window (half open), tokens shared with the item.
+    `item_tokens` are sorted within each item text.
+    """
+    hits = np.empty(1024, np.int64)
+    found = np.empty((256, 5), np.int64)
+    n_found = 0
+    for row in range(first_row, last_row):
+        base = offsets[row]
+        n_row = offsets[row + 1] - base
+        n, hits = gather_hits(
+            tokens[base : base + n_row], slots, stored, posting_starts, posting_texts, posting_positions, goes_on, hits
+        )
+        if n == 0:
+            continue
+        ordered = np.sort(hits[:n])
+        at = 0
+        while at < n:
+            text = ordered[at] >> 32
+            n_item = item_offsets[text + 1] - item_offsets[text]
+            slack = max(4, n_item // 3)
+            first_diagonal = (ordered[at] & 0xFFFFFFFF) - DIAGONAL_SHIFT
+            last_diagonal = first_diagonal
+            at += 1
+            # Hits of one copy lie on near diagonals; a jump is another copy further on in the row.
+            while at < n and ordered[at] >> 32 == text:
+                diagonal = (ordered[at] & 0xFFFFFFFF) - DIAGONAL_SHIFT
+                if diagonal - last_diagonal > slack:
+                    break
+                last_diagonal = diagonal
+                at += 1
+            low = max(0, first_diagonal - slack)
+            high = min(n_row, last_diagonal + n_item + slack)
+            shared = shared_tokens(
+                tokens[base + low : base + high], item_tokens[item_offsets[text] : item_offsets[text + 1]]
+            )
+            if is_candidate(shared, n_item, high - low):
+                if n_found == len(found):
+                    grown = np.empty((2 * n_found, 5), np.int64)
+                    grown[:n_found] = found
+                    found = grown
+                found[n_found, 0], found[n_found, 1] = row, text
+                found[n_found, 2], found[n_found, 3], found[n_found, 4] = low, high, shared
+                n_found += 1
+    return found[:n_found].copy()

@@ -1,0 +1,144 @@
+"""Scores -> tier, verdict and the rule that decided, for one pair of a row and an item text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from auditkit.verify.items import PreparedItems, at_least
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One candidate with its scores; lengths in tokens.
+
+    Attributes:
+        text: index of the distinct item text.
+        is_equal: row and item have the same tokens.
+        holds_item: the item's tokens stand together in the window.
+        is_held: the row's tokens stand together in the item.
+        lacks_only_common: every item token that the row lacks is common in the benchmarks.
+    """
+
+    text: int
+    n_item: int
+    n_row: int
+    n_characters: int
+    is_unspaced: bool
+    is_equal: bool
+    holds_item: bool
+    is_held: bool
+    lacks_only_common: bool
+    ratio: float
+    token_sort: float
+    partial: float
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a pair is.
+
+    Attributes:
+        tier, verdict: as in definitions.
+        rule: the rule of rules.toml that decided; `threshold` the number it compared `score` with.
+        kind: the rapidfuzz function behind `score`.
+        is_partial: whether less than the whole item matched (such matches may be weakened by their frequency).
+    """
+
+    tier: str
+    verdict: str
+    rule: str
+    threshold: float
+    score: float
+    kind: str
+    is_partial: bool
+
+
+def decide(pair: Pair, prepared: PreparedItems, tiers: frozenset[str]) -> Decision | None:
+    """Return the strongest decision for a pair among the tiers that run, or None where no rule is reached."""
+    options = (_exact(pair, prepared), _holds(pair, prepared), _near(pair, prepared), _contained(pair, prepared))
+    condemned = [d for d in options if d and d.tier in tiers and d.verdict == "contaminated"]
+    if condemned:
+        return condemned[0]
+    options = (*options, _near_review(pair, prepared), _contained_review(pair, prepared))
+    return next((d for d in options if d and d.tier in tiers), None)
+
+
+def _exact(pair: Pair, prepared: PreparedItems) -> Decision | None:
+    if not pair.is_equal:
+        return None
+    verdict = "contaminated" if prepared.rules.exact.condemns else "review"
+    return Decision("exact", verdict, "exact", 1.0, 1.0, "equality", False)
+
+
+def _is_long_enough(pair: Pair, prepared: PreparedItems) -> bool:
+    rule = prepared.rules.contained
+    if pair.is_unspaced:
+        return pair.n_item >= rule.min_unspaced
+    return pair.n_item >= rule.min_tokens and pair.n_characters >= rule.min_characters
+
+
+def _holds(pair: Pair, prepared: PreparedItems) -> Decision | None:
+    """Decide a row that holds the whole item unchanged, with more around it."""
+    if not pair.holds_item or pair.is_equal:
+        return None
+    if _is_long_enough(pair, prepared):
+        return Decision("contained", "contaminated", "contained.whole", 1.0, 1.0, "partial_ratio", False)
+    return Decision("contained", "review", "contained.min_characters", 1.0, 1.0, "partial_ratio", False)
+
+
+def _near(pair: Pair, prepared: PreparedItems) -> Decision | None:
+    rule = prepared.rules.near
+    if min(pair.n_item, pair.n_row) < rule.min_tokens:
+        return None
+    if pair.ratio >= rule.ratio:
+        return Decision("near", "contaminated", "near.ratio", rule.ratio, pair.ratio, "ratio", False)
+    if pair.token_sort >= rule.token_sort:
+        return Decision(
+            "near", "contaminated", "near.token_sort", rule.token_sort, pair.token_sort, "token_sort_ratio", False
+        )
+    if pair.ratio >= rule.common_ratio and pair.lacks_only_common:
+        return Decision("near", "contaminated", "near.common_ratio", rule.common_ratio, pair.ratio, "ratio", False)
+    return None
+
+
+def _contained(pair: Pair, prepared: PreparedItems) -> Decision | None:
+    """Decide edited copies inside a longer row, and rows that are a part of the item."""
+    rule = prepared.rules.contained
+    if pair.partial < rule.ratio:
+        return None
+    if pair.n_row >= pair.n_item:
+        if not _is_long_enough(pair, prepared):
+            return None
+        return Decision("contained", "contaminated", "contained.ratio", rule.ratio, pair.partial, "partial_ratio", False)
+    if pair.n_row < rule.part_min_tokens or not at_least(pair.n_row, rule.part_tokens, pair.n_item):
+        return None
+    return Decision(
+        "contained", "contaminated", "contained.part_tokens", rule.part_tokens, pair.partial, "partial_ratio", True
+    )
+
+
+def _near_review(pair: Pair, prepared: PreparedItems) -> Decision | None:
+    rule = prepared.rules.near
+    best = max(pair.ratio, pair.token_sort)
+    kind = "ratio" if pair.ratio >= pair.token_sort else "token_sort_ratio"
+    is_short = min(pair.n_item, pair.n_row) < rule.min_tokens
+    name, threshold = ("short_ratio", rule.short_ratio) if is_short else ("review_ratio", rule.review_ratio)
+    if best < threshold:
+        return None
+    return Decision("near", "review", f"near.{name}", threshold, best, kind, False)
+
+
+def _contained_review(pair: Pair, prepared: PreparedItems) -> Decision | None:
+    rule = prepared.rules.contained
+    if pair.n_row >= pair.n_item:
+        if pair.partial < rule.review_ratio or not _is_long_enough(pair, prepared):
+            return None
+        return Decision(
+            "contained", "review", "contained.review_ratio", rule.review_ratio, pair.partial, "partial_ratio", True
+        )
+    is_part = pair.n_row >= rule.part_min_tokens and at_least(pair.n_row, rule.review_part_tokens, pair.n_item)
+    if not is_part or not (pair.is_held or pair.partial >= rule.ratio):
+        return None
+    return Decision(
+        "contained", "review", "contained.review_part_tokens", rule.review_part_tokens, pair.partial, "partial_ratio", True
+    )

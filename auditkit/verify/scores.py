@@ -1,0 +1,66 @@
+"""Exact similarity of proposed pairs, many at a time: rapidfuzz on canonical texts, as integer distances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from rapidfuzz import fuzz, process
+from rapidfuzz.distance import Indel
+
+from auditkit.text.normalise import Tokens
+from auditkit.verify.items import PreparedItems
+
+#: Rows this many times as long as the item (or as short) are not compared as a whole: they cannot reach any near rule.
+WHOLE_ROW_FACTOR = 3
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Scores of n candidates.
+
+    Attributes:
+        windows, rows: canonical text of the window, and of the whole row ("" where not compared as a whole).
+        ratio, token_sort: similarity of row and item in [0, 1], 0 where not compared: float64 [n].
+        partial: similarity of the item and its best stretch of the window (or of the window and its best stretch of the
+            item, whichever is shorter), float64 [n].
+    """
+
+    windows: list[str]
+    rows: list[str]
+    ratio: NDArray[np.float64]
+    token_sort: NDArray[np.float64]
+    partial: NDArray[np.float64]
+
+
+def score(candidates: pl.DataFrame, tokens: Tokens, prepared: PreparedItems) -> Scores:
+    """Return the scores of frame tables.CANDIDATES against the texts whose tokens are given."""
+    unit, text = candidates["unit"].to_numpy(), candidates["text"].to_numpy()
+    n_row, n_item = tokens.lengths[unit], prepared.items.tokens.lengths[text]
+    whole = (n_row <= WHOLE_ROW_FACTOR * n_item) & (n_item <= WHOLE_ROW_FACTOR * n_row)
+    windows = [tokens.slice(u, a, b) for u, a, b in candidates.select("unit", "first", "last").iter_rows()]
+    rows = [tokens.canonical(u) if is_whole else "" for u, is_whole in zip(unit, whole, strict=True)]
+    items = [prepared.items.canonicals[t] for t in text]
+    # Sorting the single characters of an unspaced script would make all anagrams equal.
+    sortable = whole & ~prepared.items.are_unspaced[text]
+    sorted_rows = [" ".join(sorted(row.split())) if yes else "" for row, yes in zip(rows, sortable, strict=True)]
+    sorted_items = [prepared.sorted_texts[t] for t in text]
+    partial = process.cpdist(windows, items, scorer=fuzz.partial_ratio, dtype=np.float64) / 100
+    return Scores(
+        windows,
+        rows,
+        _similarity(rows, items) * whole,
+        _similarity(sorted_rows, sorted_items) * sortable,
+        np.round(partial, 9),
+    )
+
+
+def _similarity(left: list[str], right: list[str]) -> NDArray[np.float64]:
+    """Return rapidfuzz's ratio / 100: 1 - Indel distance / summed length, of integers and so exact at a threshold."""
+    if not left:
+        return np.empty(0)
+    distance = process.cpdist(left, right, scorer=Indel.distance, dtype=np.int64)
+    total = np.array([len(a) + len(b) for a, b in zip(left, right, strict=True)])
+    return np.round((total - distance) / np.maximum(total, 1), 9)

@@ -1,0 +1,96 @@
+"""Verified pairs of the whole pool -> MATCHES: items named, and what only the whole pool can tell decided."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from auditkit import tables
+from auditkit.text.spans import place
+from auditkit.verify.align import characters
+from auditkit.verify.items import PreparedItems
+
+ROW = ["pool", "row"]
+ITEM = ["benchmark", "item"]
+
+
+def conclude(pairs: pl.DataFrame, prepared: PreparedItems, labels: pl.DataFrame) -> pl.DataFrame:
+    """Return all matches of an audit: frame tables.MATCHES plus `pool_labels`, in a fixed order.
+
+    Args:
+        pairs: frame VERIFIED of all shards with the address columns of tables.TEXTS (pool, row, row_id, field, turn).
+        prepared: the items.
+        labels: pool, row and one Int8 column per policy, for the rows that matched.
+    """
+    parts = prepared.items.parts.rename({"text_index": "text", "text": "item_text", "label": "item_label"})
+    found = pairs.join(parts, on="text", how="inner", maintain_order="left")
+    found = _weaken(found, _is_frequent(found, prepared), "frequency.partial_rows")
+    found = _weaken(found, _is_other_context(found, prepared), "context.other")
+    if not prepared.rules.context.condemns_alone:
+        found = _weaken(found, _is_context_alone(found), "context.condemns_alone")
+    found = _with_item_places(found)
+    found = _with_labels(found, labels)
+    found = found.with_columns(pl.lit(None, pl.Float64).alias("q_value"))
+    keys = ["pool", "row", "field", "turn", "benchmark", "item", "part", "row_start"]
+    columns = [*tables.MATCHES, "pool_labels"]
+    return tables.check(found.sort([*keys, "tier"]).unique(keys, keep="first", maintain_order=True), tables.MATCHES, "conclude").select(columns)
+
+
+def _weaken(found: pl.DataFrame, where: pl.Expr, rule: str) -> pl.DataFrame:
+    """Return the frame with condemned matches for which `where` holds turned to review by `rule`."""
+    weak = (where & (pl.col("verdict") == "contaminated")).fill_null(False)
+    return found.with_columns(
+        pl.when(weak).then(pl.lit("review")).otherwise("verdict").alias("verdict"),
+        pl.when(weak).then(pl.lit(rule)).otherwise("rule").alias("rule"),
+    )
+
+
+def _is_frequent(found: pl.DataFrame, prepared: PreparedItems) -> pl.Expr:
+    """Partial matches of one item text in many rows of different texts: boilerplate, or a quotation."""
+    spread = pl.col("row_sequence").filter(pl.col("is_partial")).n_unique().over("text")
+    return pl.col("is_partial") & (spread > prepared.rules.frequency.partial_rows)
+
+
+def _is_context_alone(found: pl.DataFrame) -> pl.Expr:
+    """Context parts of an item none of whose other parts is condemned in the same row."""
+    supported = ((pl.col("kind") != "context") & (pl.col("verdict") == "contaminated")).any().over([*ROW, *ITEM])
+    return (pl.col("kind") == "context") & ~supported
+
+
+def _is_other_context(found: pl.DataFrame, prepared: PreparedItems) -> pl.Expr:
+    """Questions that several items share, in a row that holds the context of another of these items.
+
+    HarmBench has items that differ only in their context: the context is part of the item's key.
+    """
+    has_context = prepared.items.parts.filter(pl.col("kind") == "context").select(ITEM).unique()
+    keyed = pl.struct(ITEM).is_in(has_context.select(pl.struct(ITEM).alias("key")).to_series().implode())
+    own_context = (pl.col("kind") == "context").any().over([*ROW, *ITEM])
+    some_context = own_context.any().over([*ROW, "benchmark", "text"])
+    return (pl.col("kind") != "context") & keyed & ~own_context & some_context
+
+
+def _with_item_places(found: pl.DataFrame) -> pl.DataFrame:
+    """Return the frame with item_start and item_end, in characters of each part's text as read."""
+    distinct = found.select("part_index", "item_text", "item_first", "item_last").unique(
+        ["part_index", "item_first", "item_last"], maintain_order=True
+    )
+    places = [characters(place(text), (first, last)) for _, text, first, last in distinct.iter_rows()]
+    spans = distinct.drop("item_text").with_columns(
+        pl.Series("item_start", [p[0] for p in places], dtype=pl.Int64),
+        pl.Series("item_end", [p[1] for p in places], dtype=pl.Int64),
+    )
+    return found.join(spans, on=["part_index", "item_first", "item_last"], how="left", maintain_order="left")
+
+
+def _with_labels(found: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
+    """Return the frame with pool_labels and label_conflict: null where no policy's label and the item's are both known."""
+    policies = [name for name in labels.columns if name not in ROW]
+    if not policies:
+        empty = pl.Struct({})
+        return found.with_columns(
+            pl.lit(None, pl.Boolean).alias("label_conflict"), pl.lit(None).cast(empty).alias("pool_labels")
+        )
+    named = {name: f"label of {name}" for name in policies}
+    found = found.join(labels.rename(named), on=ROW, how="left", maintain_order="left")
+    differs = pl.any_horizontal(*(pl.col(named[name]) != pl.col("item_label") for name in policies))
+    struct = pl.struct(**{name: pl.col(named[name]) for name in policies})
+    return found.with_columns(differs.alias("label_conflict"), struct.alias("pool_labels"))
