@@ -32,7 +32,9 @@ def render(report: AuditReport) -> str:
         section("Benchmarks", table(grids.identities(report))),
         section("Tiers and what their settings mean", _detectors(report), _curve(phrases.curve(report))),
         section("Rules in force", paragraph(rules), _listing("All rules", phrases.flat(report.rules))),
-        section("Settings and versions", _listing("All settings", phrases.flat(report.settings)), _versions(report)),
+        section(
+            "Settings and versions", _listing("All settings", sorted(phrases.flat(report.settings))), _versions(report)
+        ),
     ]
     return document("Contamination audit", [part for part in body if part])
 
@@ -116,7 +118,7 @@ def _set_aside(report: AuditReport) -> list[str]:
 
 def _detectors(report: AuditReport) -> str:
     lines = []
-    for name in sorted(report.detectors):
+    for name in phrases.detectors(report):
         facts = "; ".join(f"{key} {value}".strip() for key, value in phrases.detector_facts(report, name))
         lines += [f"{name}: {facts}"] if facts else []
     return bullets(lines)

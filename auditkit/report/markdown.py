@@ -47,7 +47,7 @@ def render(report: AuditReport) -> str:
         f"## Rules in force: {escaped(phrases.rules_name(report))}, {escaped(phrases.changed(report))}",
         _pairs("rule", phrases.flat(report.rules)),
         "## Settings",
-        _pairs("setting", phrases.flat(report.settings)),
+        _pairs("setting", sorted(phrases.flat(report.settings))),
         "## Versions",
         _pairs("package", [*sorted(phrases.flat(report.versions)), ("normalisation", shown(report.normalisation))]),
     ]
@@ -81,7 +81,7 @@ def _set_aside(report: AuditReport) -> str:
 
 def _detectors(report: AuditReport) -> str:
     lines = []
-    for name in sorted(report.detectors):
+    for name in phrases.detectors(report):
         facts = "; ".join(f"{key} {value}".strip() for key, value in phrases.detector_facts(report, name))
         lines += [f"{escaped(name)}: {escaped(facts)}"] if facts else []
     curve = _table(grids.curve(report))

@@ -26,6 +26,7 @@ th { font-weight: 600; color: var(--soft); vertical-align: bottom; }
 th[scope=row] { color: var(--ink); min-width: 11rem; vertical-align: top; }
 thead th { overflow-wrap: normal; }
 th.text, td.text { text-align: left; } td.none { color: var(--soft); }
+table.cards td { white-space: nowrap; }
 .scroll { overflow-x: auto; overflow-wrap: break-word; margin: .5rem 0 1.2rem; }
 .scroll td.long { overflow-wrap: anywhere; min-width: 12rem; }
 .bar { display: flex; height: .6rem; width: 100%; min-width: 8rem; background: var(--panel); outline: 1px solid

@@ -140,12 +140,19 @@ def curve(report: AuditReport) -> list[tuple[float, float]]:
     return [(min(max(x, 0.0), 1.0), min(max(y, 0.0), 1.0)) for x, y in pairs if x == x and y == y]
 
 
+def detectors(report: AuditReport) -> list[str]:
+    """Return the names of the detectors that have something to say, strongest tier first."""
+    order = {tier: place for place, tier in enumerate(TIERS)}
+    names = sorted(report.detectors, key=lambda name: (order.get(name, len(order)), name))
+    return [name for name in names if report.detectors[name]]
+
+
 def detector_facts(report: AuditReport, name: str) -> list[tuple[str, str]]:
     """Return (name, value) of what a detector's settings mean, its curve left out (see `curve`)."""
     facts = report.detectors[name]
     if not isinstance(facts, Mapping):
         return [("", value(facts))]
-    return list(flat({key: thing for key, thing in facts.items() if key != "curve"}))
+    return sorted(flat({key: thing for key, thing in facts.items() if key != "curve"}))
 
 
 def label_lines(report: AuditReport) -> list[tuple[str, str]]:

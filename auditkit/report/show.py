@@ -93,7 +93,7 @@ def render_pairs(pairs: Sequence[Pair], console: Console, *, n_beyond: int = 0, 
     if n_beyond:
         console.print()
         more = phrases.counted(n_beyond, "more match", "more matches")
-        console.print(plain(f"{more} not shown; raise --limit, or narrow with --benchmark and --item"))
+        console.print(plain(f"{more} not shown; raise --limit, or name --benchmark and --item"))
 
 
 def render_pair(pair: Pair, console: Console, *, context: int = CONTEXT) -> None:

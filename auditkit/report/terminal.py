@@ -76,7 +76,7 @@ def _facts(report: AuditReport) -> list[tuple[str, str]]:
 
 def _detectors(report: AuditReport) -> list[tuple[str, str]]:
     lines = []
-    for name in report.detectors:
+    for name in phrases.detectors(report):
         parts = [f"{key} {text}".strip() for key, text in phrases.detector_facts(report, name)]
         points = phrases.curve(report) if name == "near" else []
         if points:

@@ -207,6 +207,11 @@ def make_benchmark() -> Callable[..., BenchmarkResult]:
 
 
 @pytest.fixture
+def make_source() -> Callable[..., SourceResult]:
+    return source_result
+
+
+@pytest.fixture
 def make_match() -> Callable[..., dict[str, Any]]:
     return match_row
 
