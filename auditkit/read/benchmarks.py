@@ -8,7 +8,7 @@ A spec, as written on the command line:
     hf:org/name:config:split@revision    a dataset of the Hub (NAME=hf:... names it)
     PATH::COLUMN,COLUMN        reads exactly these columns (also NAME=PATH::COLUMN)
 
-A path whose name holds "=" or that is spelt like a registered name is written with a folder: ./x=y.jsonl, ./gsm8k.
+A path that holds "=" or is spelt like a registered name is clear with a folder before it: ./x=y.jsonl, ./gsm8k.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from auditkit.formats import bare_name, digest_data, is_saved_dataset, is_saved_
 from auditkit.read.assemble import assemble
 from auditkit.read.cache import cached_source, default_folder, file_source
 from auditkit.read.hub import HubName, parse_hub_name
+from auditkit.read.paths import exists
 from auditkit.read.registry import Registered, known_names, lookup
 from auditkit.read.remote import OFFLINE_HINT, hub_location, load_split, revision_of
 from auditkit.records import Benchmark, Source
@@ -146,16 +147,17 @@ def parse_spec(text: str) -> Spec:
         return Spec(target, None, columns)
     if target.startswith("hf:"):
         return Spec(name, target, columns)
-    path = Path(os.path.expanduser(target))  # noqa: PTH111 (Path.expanduser raises for an unknown user)
-    if not path.exists():
+    if not _exists(target):
         raise _not_there(text, name, target)
-    return Spec(name, str(path), columns)
+    return Spec(name, _expanded(target), columns)
 
 
 def _split_name(text: str) -> tuple[str, str]:
     """Return (name, rest) of NAME=REST; a name holds no slash, so that data/x=1/file.jsonl is a path."""
     name, equals, rest = text.partition("=")
     if not equals or any(sign in name for sign in "/\\") or name.startswith(("~", "hf:", ".")):
+        return "", text
+    if name and rest and _exists(_split_columns(text)[0]) and not _exists(_split_columns(rest)[0]):
         return "", text
     if not name or not rest:
         raise BenchmarkError(f"benchmark {text!r}: an empty {'path' if name else 'name'}; expected NAME=PATH")
@@ -171,6 +173,14 @@ def _split_columns(target: str) -> tuple[str, tuple[str, ...]]:
     if not target or not all(columns):
         raise BenchmarkError(f"benchmark {target}::{listed}: an empty part; expected PATH::COLUMN,COLUMN")
     return target, columns
+
+
+def _expanded(target: str) -> str:
+    return os.path.expanduser(target)  # noqa: PTH111 (Path.expanduser raises for an unknown user)
+
+
+def _exists(target: str) -> bool:
+    return exists(_expanded(target))
 
 
 def _is_bare(target: str) -> bool:

@@ -10,6 +10,7 @@ from auditkit.read.columns import (
     find_column,
     id_column,
     is_metadata,
+    kind_of,
     nearest_column,
     show_columns,
     show_name,
@@ -33,6 +34,7 @@ CONTEXT_NAMES: tuple[str, ...] = ("context", "contexts", "context_string", "cont
 ANSWER_NAMES: tuple[str, ...] = ("answer", "solution", "canonical_solution", "reference_answer")
 _ANSWER_WORDS = frozenset({"answer", "solution", "response", "completion", "output", "reply", "choice", "choices"})
 _CONTEXT_WORDS = frozenset({"context", "passage", "document"})
+_OTHER_WORDS = _ANSWER_WORDS | _CONTEXT_WORDS
 
 LABEL_NAMES: tuple[str, ...] = (
     "label", "expected", "label_gold", "gold_label", "is_harmful", "harmful", "is_unsafe", "unsafe", "is_toxic",
@@ -155,13 +157,22 @@ def guessed_plan(records: Records, location: str) -> Plan:
 
 
 def _questions(names: Sequence[str], folded: Mapping[str, str]) -> list[str]:
-    for whole in (True, False):
+    """Return the columns of the best known name: whole names first, then the last word that says what is held."""
+    free = [name for name in names if folded[name] not in (*CONTEXT_NAMES, *ANSWER_NAMES)]
+    words = {name: _question_word(name) for name in free}
+    for spelling in (folded, words):
         for wanted in QUESTION_NAMES:
-            alike = [n for n in names if (folded[n] if whole else folded[n].rsplit("_", 1)[-1]) == wanted]
-            alike = [name for name in alike if folded[name] not in (*CONTEXT_NAMES, *ANSWER_NAMES)]
+            alike = [name for name in free if spelling[name] == wanted]
             if alike:
                 return alike
     return []
+
+
+def _question_word(name: str) -> str:
+    """Return the last word of a name that means a question ("prompt_en"), "" where it holds something else."""
+    if kind_of(name) != "text":
+        return ""
+    return next((word for word in reversed(words_of(name)) if word in QUESTION_NAMES or word in _OTHER_WORDS), "")
 
 
 def _only_text(records: Records, names: Sequence[str]) -> list[str]:

@@ -75,7 +75,7 @@ def build_items(name: str, records: Sequence[Mapping[str, Any]], plan: Plan) -> 
     for number, record in enumerate(kept):
         texts = list(_parts(record, plan, tally))
         n_textless += not texts
-        shared = (_text_or_none(record.get(plan.id_column)) if plan.id_column else None, _slice(record, plan.slices))
+        shared = (_item_id(record, plan), _slice(record, plan.slices))
         label = item_label(record, plan.label)
         rows += [(name, number, *shared, part, kind, text, label) for part, kind, text in texts]
     frame = pl.DataFrame(rows, schema=_ROW_ORDER, orient="row").select(list(ITEMS))
@@ -156,7 +156,8 @@ def _slice_part(value: Any, values: Mapping[str, str]) -> str | None:
     return values.get(text, str(value) if isinstance(value, str) else text)
 
 
-def _text_or_none(value: Any) -> str | None:
+def _item_id(record: Mapping[str, Any], plan: Plan) -> str | None:
+    value = None if plan.id_column is None else record.get(plan.id_column)
     if value is None or isinstance(value, (list, tuple, Mapping)):
         return None
     return value if isinstance(value, str) else value_text(value)
