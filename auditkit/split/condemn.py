@@ -77,6 +77,6 @@ def check_condemned(condemned: Mapping[str, Mapping[int, Condemned]], report: Au
             raise StaleAuditError(f"the audit's matches name the source {name!r}, its report does not; audit again")
         if max(rows) >= n_rows[name] or min(rows) < 0:
             raise StaleAuditError(
-                f"{name}: the audit condemns row {max(rows):,}, but it counted {n_rows[name]:,} rows (the first is row 0); "
-                "audit again"
+                f"{name}: the audit condemns row {max(rows):,}, but it counted {n_rows[name]:,} rows "
+                "(the first is row 0); audit again"
             )

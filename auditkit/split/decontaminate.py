@@ -169,7 +169,7 @@ def _write_manifest(report: AuditReport, result: SplitResult, folder: Path) -> N
     settings = result.settings
     manifest = {
         "kind": MANIFEST_KIND,
-        "auditkit": importlib.metadata.version("benchmark-auditkit"),
+        "auditkit": _own_version(),
         "audit": {
             "report_digest": digest_file(audit)[0] if audit and audit.is_file() else None,
             "pool_digest": report.pool_digest,
@@ -191,3 +191,10 @@ def _write_manifest(report: AuditReport, result: SplitResult, folder: Path) -> N
     path = folder / MANIFEST
     with streams.writing(path):
         path.write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", "utf-8")
+
+
+def _own_version() -> str:
+    try:
+        return importlib.metadata.version("benchmark-auditkit")
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
