@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import io
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
@@ -77,8 +78,7 @@ def decontaminate(
             lines += done.removed
         _write_dataset_dicts(pool, names, spare)
         removed = pl.DataFrame(lines, schema=tables.REMOVED, orient="row")
-        with streams.writing(out):
-            removed.write_parquet(spare / REMOVED_FILE)
+        _write_removed(removed, spare / REMOVED_FILE)
         clean = _write_benchmarks(report, benchmarks, settings, spare, item_records)
         result = SplitResult(out, settings, tuple(sources), clean, removed)
         _write_manifest(report, result, spare)
@@ -130,6 +130,14 @@ def _source_split(source: Source, audited: SourceResult, output: str, done: Emit
         n_rows=done.n_rows, n_kept=done.n_kept, n_removed=done.n_removed, n_masked=done.n_masked,
         n_set_aside=done.n_set_aside, digest=audited.digest, output_digest=digest_file(folder / output)[0],
     )  # fmt: skip
+
+
+def _write_removed(removed: pl.DataFrame, path: Path) -> None:
+    # By way of memory: polars reports a full disk as a ComputeError, Python as an OSError.
+    content = io.BytesIO()
+    removed.write_parquet(content)
+    with streams.writing(path):
+        path.write_bytes(content.getvalue())
 
 
 def _write_dataset_dicts(pool: Pool, names: Mapping[str, str], folder: Path) -> None:
