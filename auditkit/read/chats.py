@@ -64,7 +64,7 @@ def wanted_roles(names: Sequence[str]) -> frozenset[str]:
 
 def role_key(value: Any) -> str | None:
     """Return the key that holds the role where `value` is a message, else None."""
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return None
     if "role" in value and (value["role"] is None or isinstance(value["role"], str)):
         return "role" if any(key in value for key in (*CONTENT_KEYS, *CALL_KEYS)) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +12,10 @@ from auditkit.errors import InputError
 PREFIX = "hf:"
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?", re.ASCII)
 _FORM = "expected hf:org/name, hf:org/name:config, hf:org/name:config:split or hf:org/name::split, each with @revision"
-_GATED = ("gated", "401", "403", "authenticat", "access to dataset")
-_OFFLINE = ("offline", "couldn't reach", "connection", "max retries", "resolve host", "timed out", "name resolution",
-            "couldn't find", "doesn't exist on the hub", "cannot find the cached", "localentrynotfound")  # fmt: skip
+_GONE = frozenset({"DatasetNotFoundError", "RepositoryNotFoundError", "RevisionNotFoundError"})
+_UNREACHABLE = frozenset(
+    {"OSError", "TimeoutError", "OfflineModeIsEnabled", "LocalEntryNotFoundError", "TransportError"}
+)
 
 
 @dataclass(frozen=True)
@@ -60,18 +62,31 @@ def load_hub(text: str) -> dict[str, Any]:
 
 def _reason(name: HubName, exc: Exception) -> str:
     """Return why a data set could not be loaded, and what to do."""
-    chain = f"{type(exc).__name__} {exc} {exc.__cause__ or ''}".casefold()
+    causes = list(_causes(exc))
+    kinds = {kind.__name__ for cause in causes for kind in type(cause).__mro__}
+    text = " ".join(" ".join(str(cause) for cause in causes).split())
     first = (str(exc).strip() or type(exc).__name__).split("\n", 1)[0][:300]
-    if any(sign in chain for sign in _GATED):
-        return f"access is gated ({first}); ask for access on its Hub page and log in with: hf auth login"
-    if isinstance(exc, ValueError) and "config" in chain and "missing" in chain:
-        return f"it has several configurations ({' '.join(str(exc).split())[:300]}); add one as hf:{name.name}:CONFIG"
-    if isinstance(exc, (ConnectionError, OSError)) or any(sign in chain for sign in _OFFLINE):
+    if "GatedRepoError" in kinds or re.search(r"\bgated (dataset|repo)", text):
+        return f"access is gated ({first}); ask for access on its Hub page, then log in with: hf auth login"
+    if kinds & _GONE:
         return (
-            f"not in the cache and not to be fetched ({first}); check the name, connect to the network once, or fetch "
-            f"it elsewhere (hf download --repo-type dataset {name.name} --local-dir DIR) and name DIR instead"
+            f"no such data set or revision, or it is private ({first}); check the name, or log in with: hf auth login"
+        )
+    if "Config name is missing" in text:
+        return f"it has several configurations ({text[:300]}); add one: hf:{name.name}:CONFIG"
+    if kinds & _UNREACHABLE:
+        return (
+            f"not in the cache, and the Hub cannot be reached ({first}); connect to the network once, or fetch it "
+            f"elsewhere (hf download --repo-type dataset {name.name} --local-dir DIR) and name DIR instead"
         )
     return f"`datasets` cannot load it ({first}); check configuration, split and revision, or name its files instead"
+
+
+def _causes(exc: BaseException) -> Iterator[BaseException]:
+    error: BaseException | None = exc
+    while error is not None:
+        yield error
+        error = error.__cause__
 
 
 def splits_of(data: Any) -> dict[str, Any]:

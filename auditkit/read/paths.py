@@ -161,6 +161,8 @@ def _missing(text: str) -> str:
     path = Path(text)
     if "\0" in text or len(text) > 4096 or any(len(os.fsencode(part)) > 255 for part in path.parts):
         return "cannot be a path; for texts in memory give a dict of name -> list"
+    if path.is_symlink():
+        return "a link to a file that is not there; mend or remove it"
     missing = next(folder for folder in (path, *path.parents) if exists(str(folder.parent)))
     above = missing.parent
     known = [entry.name for entry in above.iterdir()] if above.is_dir() and os.access(above, os.R_OK) else []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -15,6 +15,9 @@ from auditkit.read.selectors import Selectors
 from auditkit.read.tally import Tally
 
 _kind_of = lru_cache(maxsize=4096)(kind_of)
+_role = lru_cache(maxsize=1024)(chats.canonical_role)
+_NO_KEYS = ("", "")
+_PLAIN = {keys: ordered for ordered in (("role", "content"), ("from", "value")) for keys in (ordered, ordered[::-1])}
 JSON_CHAT = "chat stored as a JSON string, scanned as text"
 
 
@@ -70,7 +73,7 @@ class Walker:
         """Collect below `value`; `key` is the nearest key above it."""
         if isinstance(value, str):
             self._text(value, path)
-        elif isinstance(value, Mapping):
+        elif isinstance(value, dict):
             self._dict(value, path)
         elif isinstance(value, (list, tuple)):
             self._list(value, path, key)
@@ -98,15 +101,28 @@ class Walker:
 
     def _list(self, value: Sequence[Any], path: str, key: str) -> None:
         if self._turn is None and chats.is_chat(value):
-            for turn, message in enumerate(value):
-                self._turn, self._role = turn, None
-                self._value(message, f"{path}[]", key)
-            self._turn = self._role = None
+            self._chat(value, path, key)
             return
         for index, element in enumerate(value):
             self._value(element, f"{path}[{index}]", key)
 
-    def _dict(self, value: Mapping[str, Any], path: str) -> None:
+    def _chat(self, messages: Sequence[Any], path: str, key: str) -> None:
+        path = f"{path}[]"
+        for turn, message in enumerate(messages):
+            self._turn, self._role = turn, None
+            role_key, content_key = _PLAIN.get(tuple(message), _NO_KEYS) if type(message) is dict else _NO_KEYS
+            # Most messages are a role and a text; this does for them what `_dict` does, four times as fast.
+            if role_key and type(message[role_key]) is str and type(message[content_key]) is str:
+                self._role = _role(message[role_key])
+                if self.roles and self._role not in self.roles:
+                    self.tally.add(f"excluded role {self._role}")
+                else:
+                    self._text(message[content_key], f"{path}.{content_key}")
+            else:
+                self._value(message, path, key)
+        self._turn = self._role = None
+
+    def _dict(self, value: dict[str, Any], path: str) -> None:
         media = chats.media_kind(value)
         if media is not None:
             self.tally.add(media)
@@ -123,7 +139,7 @@ class Walker:
         self._children(value, path, role_key)
         self._role = None
 
-    def _children(self, value: Mapping[str, Any], path: str, role_key: str | None) -> None:
+    def _children(self, value: dict[str, Any], path: str, role_key: str | None) -> None:
         for key, child in value.items():
             if key == role_key or (child is None and not _counts_null(key, role_key)):
                 continue
@@ -159,7 +175,7 @@ def count_left_out(value: Any, media: Counter[str]) -> int:
     """
     if isinstance(value, str):
         return 1 if value else 0
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         kind = chats.struct_media(value.keys())
         if kind is not None:
             media[kind] += 1
