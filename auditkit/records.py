@@ -138,7 +138,7 @@ class Benchmark:
         source: where it was read from.
         items: frame of tables.ITEMS.
         n_items: records, those without text included.
-        revision, licence, policy, unit, klass: from the registry; "" where unknown. `klass` is harmful, benign or mixed.
+        revision, licence, policy, unit, klass: from the registry; "" where unknown. `klass`: harmful, benign or mixed.
         is_registered: whether the name stands in the registry.
         notes: what a reader must know (columns guessed, count not as registered upstream, unverified facts).
     """
@@ -221,7 +221,7 @@ class AuditReport:
         not_examined: reason -> count over the pool.
         bad_rows: set-aside records.
         tiers_run: tiers that ran; `tiers_not_run` tier -> why, and what it would cost.
-        detectors: per detector what its settings mean (bands, rows, expected recall, the collision curve, encoder digest).
+        detectors: per detector what its settings mean (bands, rows, expected recall, collision curve, encoder digest).
         by_label: policy -> label ("1", "0", "null") -> {"n_rows", "n_rows_contaminated"}.
         versions: package -> version; `normalisation` names the text normalisation.
         seconds: wall time of the stages. Not part of report.json's comparable content.

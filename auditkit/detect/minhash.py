@@ -21,9 +21,10 @@ from auditkit.text.items import ItemTexts
 class MinHashDetector:
     """Finds whole rows whose token set has a Jaccard similarity of at least `jaccard` with an item's.
 
-    Signatures are datasketch's (see kernels/minhash.py). Of all ways to cut `n_permutations` into bands, the one of most
-    rows a band is taken that still proposes a pair just at the threshold with probability `recall`; fewer candidates
-    come for free. Rows with too many or too few distinct tokens for any item are left out, which loses nothing.
+    Signatures are datasketch's (see kernels/minhash.py). Of all ways to cut `n_permutations` into bands, the one of
+    most rows a band is taken that still proposes a pair just at the threshold with probability `recall`; fewer
+    candidates come for free. `n_bands` and `n_rows` given are used as they are, with a warning where they miss the
+    recall. Rows with too many or too few distinct tokens for any item are left out, which loses nothing.
 
     Misses: items inside longer rows (see seeds) and unspaced scripts, whose single characters say little as a set.
     References: Broder 1997; Leskovec, Rajaraman and Ullman, Mining of Massive Datasets, 3.4.
@@ -33,6 +34,8 @@ class MinHashDetector:
     jaccard: float = 0.6
     recall: float = 0.98
     n_permutations: int = 128
+    n_bands: int = 0
+    n_rows: int = 0
     seed: int = 1
     min_tokens: int = 4
 
@@ -42,11 +45,22 @@ class MinHashDetector:
             if not 0 < value <= 1:  # NaN fails too
                 raise UsageError(f"minhash.{name} is {value}, expected a number in (0, 1]")
         if self.n_permutations < 1:
-            raise UsageError(f"minhash.n_permutations is {self.n_permutations}, expected at least 1")
+            raise UsageError(f"minhash.permutations is {self.n_permutations}, expected at least 1")
+        if (self.n_bands == 0) != (self.n_rows == 0) or self.n_bands * self.n_rows > self.n_permutations:
+            raise UsageError(
+                f"minhash.bands is {self.n_bands} and minhash.rows {self.n_rows}, expected both or neither, and at "
+                f"most {self.n_permutations} permutations between them"
+            )
+
+    def bands(self) -> tuple[int, int]:
+        """Return (bands, rows a band) in force."""
+        if self.n_bands:
+            return self.n_bands, self.n_rows
+        return choose_bands(self.jaccard, self.recall, self.n_permutations)
 
     def index(self, items: ItemTexts) -> MinHashIndex:
         """Return the band tables of the distinct texts."""
-        n_bands, n_rows = choose_bands(self.jaccard, self.recall, self.n_permutations)
+        n_bands, n_rows = self.bands()
         sizes = count_distinct(items.tokens.hashes, items.tokens.offsets)
         usable = np.flatnonzero((items.tokens.lengths >= self.min_tokens) & ~items.are_unspaced)
         a, b = permutations(self.n_permutations, self.seed)
@@ -100,25 +114,30 @@ class MinHashIndex:
             return np.empty((0, 2), np.int64)
         packed = np.unique(pairs[:, 0] << 32 | pairs[:, 1])
         pairs = np.stack([packed >> 32, packed & 0xFFFFFFFF], axis=1)
-        counts = set_overlaps(
-            rows.tokens.hashes, rows.tokens.offsets, self.item_tokens, self.item_offsets, pairs
-        )
+        counts = set_overlaps(rows.tokens.hashes, rows.tokens.offsets, self.item_tokens, self.item_offsets, pairs)
         threshold = Fraction(str(self.settings.jaccard))
         return pairs[counts[:, 0] * threshold.denominator >= counts[:, 1] * threshold.numerator]
 
     def describe(self) -> dict[str, Any]:
         """Return bands, permutations used, the expected recall at the threshold, and the collision curve."""
+        recall = collision_probability(self.settings.jaccard, self.n_bands, self.n_rows)
+        warning = {}
+        if recall < self.settings.recall:
+            text = (
+                f"{self.n_bands} bands of {self.n_rows} rows propose a pair at Jaccard {self.settings.jaccard} with "
+                f"probability {recall:.4f}, wanted {self.settings.recall}; set bands and rows to 0 to have them chosen"
+            )
+            warning = {"warning": text}
         return {
+            **warning,
             "jaccard": self.settings.jaccard,
             "n_permutations": self.settings.n_permutations,
             "n_permutations_used": self.n_bands * self.n_rows,
             "n_bands": self.n_bands,
             "n_rows": self.n_rows,
             "seed": self.settings.seed,
-            "expected_recall": round(collision_probability(self.settings.jaccard, self.n_bands, self.n_rows), 6),
-            "curve": [
-                [j / 20, round(collision_probability(j / 20, self.n_bands, self.n_rows), 6)] for j in range(21)
-            ],
+            "expected_recall": round(recall, 6),
+            "curve": [[j / 20, round(collision_probability(j / 20, self.n_bands, self.n_rows), 6)] for j in range(21)],
         }
 
 

@@ -23,8 +23,8 @@ MARGIN = 0.0005
 class ParaphraseDetector:
     """Finds rows that ask for the same in other words, and proposes them for review.
 
-    Every row is compared with every item (exact search, nothing capped). Contexts and short answers are left out: a page
-    on the same subject is no copy. Misses: rewordings below the threshold, requests inside long rows (the encoder
+    Every row is compared with every item (exact search, nothing capped). Contexts and short answers are left out: a
+    page on the same subject is no copy. Misses: rewordings below the threshold, requests inside long rows (the encoder
     averages, and truncates at its maximum), programs. Twins of opposite meaning lie as close as true rephrasings, so no
     cosine condemns. Cost: embedding, 200 to 350 short texts a second on two cores.
     Reference: Reimers and Gurevych 2019 (sentence-transformers).
@@ -77,12 +77,12 @@ class ParaphraseIndex:
 
     def _block(self, texts: list[str], base: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
         vectors = self.encoder.encode(texts)
-        cosine = np.round((vectors @ self.vectors.T).astype(np.float64), 4)
+        cosine: NDArray[Any] = np.round(np.asarray(vectors @ self.vectors.T, np.float64), 4)
         self.counts["n_embedded"] += len(texts)
         self.counts["n_truncated"] += self.encoder.count_truncated(texts)
         self.counts["n_at_margin"] += int((np.abs(cosine - self.threshold) <= MARGIN).sum())
         row, item = np.nonzero(cosine >= self.threshold)
-        return row + base, self.texts[item], cosine[row, item]
+        return row.astype(np.int64) + base, self.texts[item], cosine[row, item]
 
     def describe(self) -> dict[str, Any]:
         """Return the encoder, its digest, the threshold, and what was embedded and truncated."""

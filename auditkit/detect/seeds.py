@@ -20,10 +20,10 @@ from auditkit.text.items import ItemTexts
 class SeedDetector:
     """Finds rows that hold an item, a large part of one, or an edited copy, anywhere in them.
 
-    At each place of an item the seed is the shortest gram that at most `max_texts` distinct texts of the benchmarks have:
-    one token in items of four or five tokens, two words or three characters at least in longer ones, and at most
-    `max_gram`. A phrase that more texts share (an instruction common to all items) seeds nothing, unless an item consists
-    of nothing else. Candidates share half of the item's tokens near one place.
+    At each place of an item the seed is the shortest gram that at most `max_texts` distinct texts of the benchmarks
+    have: one token in items of four or five tokens, two words or three characters at least in longer ones, and at most
+    `max_gram`. A phrase that more texts share (an instruction common to all items) seeds nothing, unless an item
+    consists of nothing else. Candidates share half of the item's tokens near one place.
 
     Misses: items under four tokens (equality only), copies without two neighbouring words left as they were (reordered:
     see near; disguised letters), and rephrasings. Cost: one or two look-ups a token.
@@ -89,7 +89,9 @@ def _build(items: ItemTexts, settings: SeedDetector) -> SeedIndex:
     position = np.arange(len(tokens.hashes), dtype=np.int64) - np.repeat(tokens.offsets[:-1], tokens.lengths)
     long_enough = tokens.lengths[text] >= settings.min_tokens
     shortest = np.where(tokens.lengths < 6, 1, np.where(items.are_unspaced, 3, 2))
-    levels = _levels(tokens.hashes, tokens.lengths, text[long_enough], position[long_enough], tokens.offsets, shortest, settings)
+    levels = _levels(
+        tokens.hashes, tokens.lengths, text[long_enough], position[long_enough], tokens.offsets, shortest, settings
+    )
     return _assemble(levels, items, settings)
 
 

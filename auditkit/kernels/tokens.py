@@ -19,7 +19,7 @@ SEPARATOR, WORD, SYMBOL, NO_SPACE, IGNORED, MARK = 0, 1, 2, 3, 4, 5
 
 
 @kernel
-def _code_point(data: NDArray[np.uint8], at: int) -> tuple[int, int]:
+def _code_point(data: NDArray[np.uint8], at: Any) -> tuple[Any, int]:
     """Return the code point at byte `at` of valid UTF-8, and its length in bytes."""
     first = np.int64(data[at])
     if first < 0x80:
@@ -40,7 +40,7 @@ def count_tokens(
     n_rows = len(offsets) - 1
     n_tokens, n_bytes = np.zeros(n_rows, np.int64), np.zeros(n_rows, np.int64)
     for row in range(n_rows):
-        tokens, size, in_word, last = 0, 0, False, SEPARATOR
+        tokens, size, in_word, last = 0, 0, False, np.int64(SEPARATOR)
         at, end = offsets[row], offsets[row + 1]
         while at < end:
             point, width = _code_point(data, at)
@@ -49,7 +49,7 @@ def count_tokens(
                 if not in_word:
                     size += 1 if tokens > 0 else 0
                     tokens += 1
-                    in_word, last = True, WORD
+                    in_word, last = True, kind
                 size += width
             elif kind == SYMBOL or kind == NO_SPACE:
                 size += width + (1 if tokens > 0 and not (kind == NO_SPACE and last == NO_SPACE) else 0)
@@ -81,7 +81,7 @@ def fill_tokens(
     Tokens are joined by one space, except two neighbours of a script without spaces, which stand side by side.
     """
     for row in range(first_row, last_row):
-        token, out, in_word, last = token_offsets[row] - 1, text_offsets[row], False, SEPARATOR
+        token, out, in_word, last = token_offsets[row] - 1, text_offsets[row], False, np.int64(SEPARATOR)
         base, first = out, token + 1
         value = FNV_OFFSET
         at, end = offsets[row], offsets[row + 1]

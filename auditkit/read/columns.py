@@ -18,7 +18,7 @@ Kind = Literal["text", "metadata", "unknown"]
 #: Words that mean text, singular; a plural by "s" counts as well.
 TEXT_WORDS = frozenset(
     """
-    text prompt instruction input question query request goal task_prompt content contents body document doc passage
+    text prompt instruction input question query request goal content contents body document doc passage
     paragraph article sentence statement premise hypothesis claim context system title summary abstract description
     response completion output answer reply generation continuation target chosen rejected choice option
     message conversation dialog dialogue chat turn history utterance transcript discussion comment post review tweet
@@ -28,7 +28,7 @@ TEXT_WORDS = frozenset(
     """.split()  # noqa: SIM905
 )
 #: Whole names that mean text though their last word does not.
-TEXT_NAMES = frozenset({"test_case", "test_cases", "user_said", "raw", "data"})
+TEXT_NAMES = frozenset({"test_case", "test_cases", "raw", "data"})
 
 #: Words that mean metadata, singular.
 METADATA_WORDS = frozenset(
@@ -37,7 +37,7 @@ METADATA_WORDS = frozenset(
     source origin provenance dataset corpus config version revision license licence language lang locale script country
     tag topic domain subject area genre style format field name author annotator annotation rater worker annotated
     model engine teacher role score rating rank reward prob probability logit logprob confidence agreement vote
-    is has num count len length size token char start end offset position pos page
+    ident identifier is has num count len length size token char start end offset position pos page
     date time timestamp created updated year url uri link path file filename license metadata meta flag status level
     difficulty severity weight embedding vector quality toxicity flagged blocked
     """.split()  # noqa: SIM905

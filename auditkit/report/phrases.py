@@ -110,10 +110,15 @@ def reasons_not_run(report: AuditReport) -> list[tuple[str, str]]:
     return [(shown(tier), shown(why)) for tier, why in ordered]
 
 
-def not_examined(report: AuditReport) -> list[str]:
-    """Return "12 image", "3 null field text", most first: what of the pool no tier looked at."""
+def not_examined(report: AuditReport, *, with_metadata: bool = True) -> list[str]:
+    """Return "12 image", "3 null field text", most first: what of the pool no tier looked at.
+
+    Ids, labels and the like (reasons that end in "(metadata)") are no text to examine: a paper's sentence
+    leaves them out.
+    """
     pairs = sorted(report.not_examined.items(), key=lambda pair: (-pair[1], pair[0]))
-    return [f"{count(n)} {shown(reason)}" for reason, n in pairs if n]
+    shown_pairs = [(reason, n) for reason, n in pairs if with_metadata or not reason.endswith("(metadata)")]
+    return [f"{count(n)} {shown(reason)}" for reason, n in shown_pairs if n]
 
 
 def set_aside(bad: BadRow) -> str:
@@ -134,7 +139,7 @@ def tiers_shown(report: AuditReport) -> list[str]:
 
 def curve(report: AuditReport) -> list[tuple[float, float]]:
     """Return the points (Jaccard, probability of being proposed) of the near tier's collision curve; [] without one."""
-    near = report.detectors.get("near")
+    near = report.detectors.get("minhash")
     points = near.get("curve", []) if isinstance(near, Mapping) else []
     pairs = [(float(p[0]), float(p[1])) for p in points if isinstance(p, list | tuple) and len(p) == 2]
     return [(min(max(x, 0.0), 1.0), min(max(y, 0.0), 1.0)) for x, y in pairs if x == x and y == y]

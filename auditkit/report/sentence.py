@@ -62,7 +62,7 @@ def _aside(result: BenchmarkResult) -> list[str]:
 
 
 def _not_examined(report: AuditReport) -> str:
-    parts = phrases.not_examined(report)
+    parts = phrases.not_examined(report, with_metadata=False)
     if report.bad_rows:
         parts.append(f"{phrases.counted(len(report.bad_rows), 'broken row')} set aside")
     return ", ".join(parts) or "nothing"

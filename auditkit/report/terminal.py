@@ -78,7 +78,7 @@ def _detectors(report: AuditReport) -> list[tuple[str, str]]:
     lines = []
     for name in phrases.detectors(report):
         parts = [f"{key} {text}".strip() for key, text in phrases.detector_facts(report, name)]
-        points = phrases.curve(report) if name == "near" else []
+        points = phrases.curve(report) if name == "minhash" else []
         if points:
             step = max(1, len(points) // _CURVE_POINTS)
             sample = ", ".join(f"{x:.2f} {phrases.percent(y)}" for x, y in points[step - 1 :: step])

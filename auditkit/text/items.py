@@ -20,12 +20,13 @@ UNSPACED_SHARE = 0.5
 class ItemTexts:
     """Every distinct canonical text among the parts of all benchmarks, and the parts that have it.
 
-    Items that share a text share one index here, so identical items of several benchmarks are matched once and all named.
+    Items that share a text share one index here, so identical items of several benchmarks are matched once and all are
+    named.
 
     Attributes:
         tokens: tokens of the m distinct texts.
         parts: frame of tables.ITEMS plus `part_index` (row of the input) and `text_index` (Int64, 0 to m - 1).
-        unmatchable: part_index of parts that no lexical tier examines (no token, or an answer too short to stand alone).
+        unmatchable: part_index of parts that no lexical tier examines (no token, or a short answer).
     """
 
     tokens: Tokens
@@ -43,7 +44,9 @@ class ItemTexts:
     @cached_property
     def are_unspaced(self) -> NDArray[np.bool_]:
         """Whether most tokens of a text are single characters of a script without spaces. Shape [m]."""
-        return np.array([is_unspaced(text, int(n)) for text, n in zip(self.canonicals, self.tokens.lengths, strict=True)])
+        return np.array(
+            [is_unspaced(text, int(n)) for text, n in zip(self.canonicals, self.tokens.lengths, strict=True)]
+        )
 
 
 def is_unspaced(canonical: str, n_tokens: int) -> bool:

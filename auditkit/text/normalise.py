@@ -1,7 +1,7 @@
 """Texts -> canonical texts and tokens. One meaning of "equal after normalisation" for the whole of auditkit.
 
-Two texts are equal when their token sequences are. `canonical` is the slow, readable statement of the rule and the oracle
-of the kernels; `tokenise` does the same to a shard at a time.
+Two texts are equal when their token sequences are. `canonical` is the slow, readable statement of the rule and the
+oracle of the kernels; `tokenise` does the same to a shard at a time.
 """
 
 from __future__ import annotations

@@ -15,7 +15,6 @@ from auditkit.kernels import tokens as kernels
 from auditkit.text.normalise import fold
 from auditkit.text.unicode import classes
 
-
 #: Words, and the symbols among ASCII characters; the rest divides.
 _ASCII_TOKEN = re.compile(r"[0-9a-z]+|[$+<=>^`|~]")
 

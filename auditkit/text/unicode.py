@@ -40,7 +40,19 @@ NO_SPACE_RANGES: tuple[tuple[int, int], ...] = (
 )
 
 #: Default-ignorable code points that are not format characters (category Cf).
-EXTRA_IGNORED: tuple[int, ...] = (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180C, 0x180D, 0x180F, 0x3164, 0xFFA0)
+EXTRA_IGNORED: tuple[int, ...] = (
+    0x034F,
+    0x115F,
+    0x1160,
+    0x17B4,
+    0x17B5,
+    0x180B,
+    0x180C,
+    0x180D,
+    0x180F,
+    0x3164,
+    0xFFA0,
+)
 IGNORED_RANGES: tuple[tuple[int, int], ...] = ((0xFE00, 0xFE10), (0xE0100, 0xE01F0))  # variation selectors
 
 _BY_CATEGORY = {"L": WORD, "N": WORD, "M": MARK, "S": SYMBOL, "P": SEPARATOR, "Z": SEPARATOR}

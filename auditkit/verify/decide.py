@@ -55,11 +55,11 @@ class Decision:
 
 def decide(pair: Pair, prepared: PreparedItems, tiers: frozenset[str]) -> Decision | None:
     """Return the strongest decision for a pair among the tiers that run, or None where no rule is reached."""
-    options = (_exact(pair, prepared), _holds(pair, prepared), _near(pair, prepared), _contained(pair, prepared))
+    options = [_exact(pair, prepared), _holds(pair, prepared), _near(pair, prepared), _contained(pair, prepared)]
     condemned = [d for d in options if d and d.tier in tiers and d.verdict == "contaminated"]
     if condemned:
         return condemned[0]
-    options = (*options, _near_review(pair, prepared), _contained_review(pair, prepared))
+    options += [_near_review(pair, prepared), _contained_review(pair, prepared)]
     return next((d for d in options if d and d.tier in tiers), None)
 
 
@@ -109,7 +109,9 @@ def _contained(pair: Pair, prepared: PreparedItems) -> Decision | None:
     if pair.n_row >= pair.n_item:
         if not _is_long_enough(pair, prepared):
             return None
-        return Decision("contained", "contaminated", "contained.ratio", rule.ratio, pair.partial, "partial_ratio", False)
+        return Decision(
+            "contained", "contaminated", "contained.ratio", rule.ratio, pair.partial, "partial_ratio", False
+        )
     if pair.n_row < rule.part_min_tokens or not at_least(pair.n_row, rule.part_tokens, pair.n_item):
         return None
     return Decision(
@@ -140,5 +142,11 @@ def _contained_review(pair: Pair, prepared: PreparedItems) -> Decision | None:
     if not is_part or not (pair.is_held or pair.partial >= rule.ratio):
         return None
     return Decision(
-        "contained", "review", "contained.review_part_tokens", rule.review_part_tokens, pair.partial, "partial_ratio", True
+        "contained",
+        "review",
+        "contained.review_part_tokens",
+        rule.review_part_tokens,
+        pair.partial,
+        "partial_ratio",
+        True,
     )

@@ -36,7 +36,7 @@ VERIFIED: tables.Schema = {
     "encoder": pl.String(),
     "row_start": pl.Int64(),
     "row_end": pl.Int64(),
-    "item_first": pl.Int64(),  # tokens of the item, half open; characters are per part, since parts differ in case and the like
+    "item_first": pl.Int64(),  # tokens of the item, half open; its characters differ from part to part
     "item_last": pl.Int64(),
     "view": pl.String(),
     "numbers_differ": pl.Boolean(),
@@ -205,7 +205,7 @@ def _keep(options: list[tuple[Decision, Spans]]) -> Iterable[tuple[Decision, Spa
 
 
 def overlap(unit: int, text: int, rows: ShardRows, prepared: PreparedItems) -> dict[str, float]:
-    """Return containment, row_containment and jaccard of a row and an item text, over shingles of shingle_size tokens."""
+    """Return containment, row_containment and jaccard of a row and an item text, over shingle_size tokens."""
     size = shingle_size(int(prepared.items.tokens.lengths[text]))
     mine, theirs = rows.shingles(unit, size), shingles(prepared.tokens(text), size)
     shared = len(np.intersect1d(mine, theirs, assume_unique=True))

@@ -1,4 +1,4 @@
-"""Verdict rules: which tier, scores and lengths condemn. One small TOML; the defaults are rules.toml beside this file."""
+"""Verdict rules: which tier, scores and lengths condemn. One small TOML; the defaults lie beside this file."""
 
 from __future__ import annotations
 
@@ -45,6 +45,18 @@ class Near:
     review_ratio: float
     short_ratio: float
     numbers_condemn: bool
+
+
+@dataclass(frozen=True)
+class Minhash:
+    """Settings of the MinHash detector."""
+
+    jaccard: float
+    recall: float
+    permutations: int
+    bands: int
+    rows: int
+    seed: int
 
 
 @dataclass(frozen=True)
@@ -99,6 +111,7 @@ class Rules:
     exact: Exact
     contained: Contained
     near: Near
+    minhash: Minhash
     paraphrase: Paraphrase
     context: Context
     answers: Answers
@@ -154,7 +167,9 @@ def _rules(values: Mapping[str, Any], where: str) -> Rules:
         section = values[name]
         if not isinstance(section, dict):
             raise RulesError(f"{where}: '{name}' is {section!r}, expected a section [{name}]")
-        sections[name] = kind(**{f.name: _checked(section[f.name], f.type, f"{where}: {name}.{f.name}") for f in fields(kind)})
+        sections[name] = kind(
+            **{f.name: _checked(section[f.name], f.type, f"{where}: {name}.{f.name}") for f in fields(kind)}
+        )
     return Rules(**sections)
 
 

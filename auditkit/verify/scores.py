@@ -63,4 +63,5 @@ def _similarity(left: list[str], right: list[str]) -> NDArray[np.float64]:
         return np.empty(0)
     distance = process.cpdist(left, right, scorer=Indel.distance, dtype=np.int64)
     total = np.array([len(a) + len(b) for a, b in zip(left, right, strict=True)])
-    return np.round((total - distance) / np.maximum(total, 1), 9)
+    result: NDArray[np.float64] = np.round((total - distance) / np.maximum(total, 1), 9)
+    return result

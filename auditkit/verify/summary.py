@@ -15,7 +15,9 @@ from auditkit.text.normalise import canonical
 ITEM = ["benchmark", "item"]
 
 
-def item_results(items: pl.DataFrame, matches: pl.DataFrame, texts: ItemTexts, counts: Mapping[str, int]) -> pl.DataFrame:
+def item_results(
+    items: pl.DataFrame, matches: pl.DataFrame, texts: ItemTexts, counts: Mapping[str, int]
+) -> pl.DataFrame:
     """Return frame tables.ITEM_RESULTS: every record of every benchmark, those without text included.
 
     Args:

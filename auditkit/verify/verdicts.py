@@ -32,7 +32,8 @@ def conclude(pairs: pl.DataFrame, prepared: PreparedItems, labels: pl.DataFrame)
     found = found.with_columns(pl.lit(None, pl.Float64).alias("q_value"))
     keys = ["pool", "row", "field", "turn", "benchmark", "item", "part", "row_start"]
     columns = [*tables.MATCHES, "pool_labels"]
-    return tables.check(found.sort([*keys, "tier"]).unique(keys, keep="first", maintain_order=True), tables.MATCHES, "conclude").select(columns)
+    ordered = found.sort([*keys, "tier"]).unique(keys, keep="first", maintain_order=True)
+    return tables.check(ordered, tables.MATCHES, "conclude").select(columns)
 
 
 def _weaken(found: pl.DataFrame, where: pl.Expr, rule: str) -> pl.DataFrame:
@@ -82,7 +83,7 @@ def _with_item_places(found: pl.DataFrame) -> pl.DataFrame:
 
 
 def _with_labels(found: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
-    """Return the frame with pool_labels and label_conflict: null where no policy's label and the item's are both known."""
+    """Return the frame with pool_labels and label_conflict, null where the labels are not both known."""
     policies = [name for name in labels.columns if name not in ROW]
     if not policies:
         empty = pl.Struct({})
@@ -92,5 +93,5 @@ def _with_labels(found: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
     named = {name: f"label of {name}" for name in policies}
     found = found.join(labels.rename(named), on=ROW, how="left", maintain_order="left")
     differs = pl.any_horizontal(*(pl.col(named[name]) != pl.col("item_label") for name in policies))
-    struct = pl.struct(**{name: pl.col(named[name]) for name in policies})
+    struct = pl.struct(pl.col(named[name]).alias(name) for name in policies)
     return found.with_columns(differs.alias("label_conflict"), struct.alias("pool_labels"))

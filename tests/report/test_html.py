@@ -97,7 +97,7 @@ def test_light_dark_and_phone(full_report: AuditReport) -> None:
 
 def test_an_empty_report_and_an_odd_curve(make_report: Callable[..., AuditReport], make_benchmark: Callable) -> None:
     assert "No benchmark was audited." in html.render(make_report(benchmarks=(), sources=(), pool_hit_rate=None))
-    odd = {"near": {"curve": [[0.1], "x", [0.5, float("nan")]]}}
+    odd = {"minhash": {"curve": [[0.1], "x", [0.5, float("nan")]]}}
     page = html.render(make_report(benchmarks=(make_benchmark(n_items=0, n_found=0, leak_rate=None),), detectors=odd))
     assert "<svg" not in page
     assert "undefined" in page
