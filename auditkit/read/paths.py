@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from auditkit.errors import InputError, nearest
-from auditkit.formats import detect_format, is_saved_dataset, is_saved_dataset_dict
+from auditkit.formats import decontaminated_files, detect_format, is_saved_dataset, is_saved_dataset_dict
 from auditkit.formats.naming import KNOWN, split_suffixes
 
 #: Files that `datasets` writes beside the data; their suffix is that of data.
@@ -95,7 +95,7 @@ def _add(text: str, found: Expanded, is_named: bool) -> None:
     if path.is_dir():
         if is_saved(path):
             found.files.extend(_saved(text))
-        else:
+        elif not _add_decontaminated(text, found):
             _add_folder(text, found, set())
     elif is_named:
         if not path.is_file():
@@ -103,6 +103,21 @@ def _add(text: str, found: Expanded, is_named: bool) -> None:
         found.files.append(File(text, *detect_format(path)))
     else:
         _add_file(text, path.name, found)
+
+
+def _add_decontaminated(folder: str, found: Expanded) -> bool:
+    """Add the pool's own files of a folder that `decontaminate` wrote; False for any other folder."""
+    outputs = decontaminated_files(Path(folder))
+    if outputs is None:
+        return False
+    for output in outputs:
+        text = os.path.join(folder, output)  # noqa: PTH118 (keeps the path as it was named)
+        if Path(output).is_absolute() or ".." in Path(output).parts or not Path(text).exists():
+            raise InputError(f"{text}: named by manifest.json and not there; run `auditkit decontaminate` again")
+        _add(text, found, is_named=True)
+    tops = {Path(output).parts[0] for output in outputs}
+    found.skipped.extend(str(Path(folder, name)) for name in sorted(os.listdir(folder)) if name not in tops)  # noqa: PTH208
+    return True
 
 
 def _add_folder(folder: str, found: Expanded, above: set[tuple[int, int]]) -> None:
@@ -124,7 +139,7 @@ def _add_folder(folder: str, found: Expanded, above: set[tuple[int, int]]) -> No
             found.files.extend(_saved(text))
         elif (path.stat().st_dev, path.stat().st_ino) in here:
             found.skipped.append(text)
-        else:
+        elif not _add_decontaminated(text, found):
             _add_folder(text, found, here)
 
 

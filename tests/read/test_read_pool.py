@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -166,6 +167,23 @@ def test_saved_datasets() -> None:
     assert addresses(read("one")[0]) == [(0, "text", None, None, "a"), (1, "text", None, None, "b")]
     assert names_of(("one", "saved")) == ["one", "saved/train", "saved/test"]
     assert names_of("**") == ["one", "saved/train", "saved/test"]
+
+
+def test_of_a_decontaminated_pool_only_the_pool_is_read() -> None:
+    write("clean/en/train.jsonl", "clean/benchmarks/b.clean.jsonl", "clean/removed.parquet", "clean/other.jsonl")
+    manifest = Path("clean/manifest.json")
+    manifest.write_text(json.dumps({"kind": "auditkit decontaminated pool", "sources": [{"output": "en/train.jsonl"}]}))
+    pool = open_pool("clean")
+    assert [(source.name, source.location) for source in pool.sources] == [("train", "clean/en/train.jsonl")]
+    assert pool.skipped_files == (
+        "clean/benchmarks", "clean/manifest.json", "clean/other.jsonl", "clean/removed.parquet",
+    )  # fmt: skip
+    assert [source.location for source in open_pool(".").sources] == ["./clean/en/train.jsonl"]
+    for output in ("gone.jsonl", "../secret.jsonl"):
+        manifest.write_text(json.dumps({"kind": "auditkit decontaminated pool", "sources": [{"output": output}]}))
+        assert error_of("clean") == (
+            f"clean/{output}: named by manifest.json and not there; run `auditkit decontaminate` again"
+        )
 
 
 def test_in_memory() -> None:
