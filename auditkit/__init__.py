@@ -1,1 +1,80 @@
-"""auditkit: find benchmark items in a training pool, take them out, and tell labelling policy from capability."""
+"""auditkit: find benchmark items in a training pool, take them out, and tell labelling policy from capability.
+
+    report = auditkit.audit("pool.jsonl", ["jailbreakbench-benign=jbb.csv", "my_eval.jsonl"], out="audit")
+    auditkit.decontaminate(report, out="clean")
+
+Importing auditkit imports nothing heavy: each name is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from auditkit.errors import AuditkitError
+    from auditkit.read import open_benchmarks, open_pool, parse_label
+    from auditkit.records import AuditReport, Benchmark, LabelRule, Pool, ReadSettings
+    from auditkit.report.as_json import load as load_report
+    from auditkit.split import SplitResult, SplitSettings
+    from auditkit.stories.audit import audit
+    from auditkit.stories.decontaminate import decontaminate
+    from auditkit.stories.settings import AuditSettings
+    from auditkit.verify.rules import Rules, default_rules, load_rules
+
+__all__ = [
+    "AuditReport",
+    "AuditSettings",
+    "AuditkitError",
+    "Benchmark",
+    "LabelRule",
+    "Pool",
+    "ReadSettings",
+    "Rules",
+    "SplitResult",
+    "SplitSettings",
+    "audit",
+    "decontaminate",
+    "default_rules",
+    "load_report",
+    "load_rules",
+    "open_benchmarks",
+    "open_pool",
+    "parse_label",
+]
+
+_HOMES = {
+    "AuditReport": "auditkit.records",
+    "AuditSettings": "auditkit.stories.settings",
+    "AuditkitError": "auditkit.errors",
+    "Benchmark": "auditkit.records",
+    "LabelRule": "auditkit.records",
+    "Pool": "auditkit.records",
+    "ReadSettings": "auditkit.records",
+    "Rules": "auditkit.verify.rules",
+    "SplitResult": "auditkit.split",
+    "SplitSettings": "auditkit.split",
+    "audit": "auditkit.stories.audit",
+    "decontaminate": "auditkit.stories.decontaminate",
+    "default_rules": "auditkit.verify.rules",
+    "load_report": "auditkit.report.as_json:load",
+    "load_rules": "auditkit.verify.rules",
+    "open_benchmarks": "auditkit.read",
+    "open_pool": "auditkit.read",
+    "parse_label": "auditkit.read",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Return a public name, loading its module on first use."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'auditkit' has no attribute '{name}'")
+    module, _, other = _HOMES[name].partition(":")
+    value = getattr(importlib.import_module(module), other or name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return sorted([*globals(), *__all__])

@@ -19,13 +19,11 @@ FLOORS: dict[str, float] = {
     **dict.fromkeys(["text", "formats"], 2),
     **dict.fromkeys(["read", "detect", "verify", "plant", "families", "split", "train", "evaluate"], 3),
     **dict.fromkeys(["report", "run", "review", "demo"], 3),
-    **dict.fromkeys(["audit", "power", "study"], 4),
+    **dict.fromkeys(["stories"], 4),
     "": 4.5,
     **dict.fromkeys(["cli"], 5),
     "__main__": 6,
 }
-#: Joining rooms is a story's work, and these two stories build on the first one.
-ALLOWED_ON_ONE_FLOOR = {("power", "audit"), ("study", "audit")}
 HEAVY = ("torch", "transformers", "datasets", "ray", "datasketch", "sentence_transformers")
 
 
@@ -78,7 +76,7 @@ def import_fault(here: str, name: str) -> str:
     there = room_of(name)
     if there not in FLOORS:
         return f"imports the unknown room {there}"
-    if there == here or (here, there) in ALLOWED_ON_ONE_FLOOR or FLOORS[there] < FLOORS[here]:
+    if there == here or FLOORS[there] < FLOORS[here]:
         return ""
     return f"{here or 'the root'} (floor {FLOORS[here]}) imports {there or 'the root'} (floor {FLOORS[there]})"
 
@@ -164,17 +162,16 @@ def test_no_file_installs_the_other_project_of_this_name(root: Path) -> None:
     ("path", "code", "fault"),
     [
         ("read/pool.py", "from auditkit.detect.exact import find\n", "read/pool.py:1: read (floor 3) imports detect"),
-        ("read/pool.py", "import auditkit.audit\n", "read/pool.py:1: read (floor 3) imports audit (floor 4)"),
+        ("read/pool.py", "import auditkit.stories.audit\n", "read/pool.py:1: read (floor 3) imports stories (floor 4)"),
         ("read/pool.py", "from auditkit import split\n", "read/pool.py:1: read (floor 3) imports split (floor 3)"),
         ("read/pool.py", "from auditkit import Pool\n", "read/pool.py:1: read (floor 3) imports the root"),
         ("text/shingle.py", "def f():\n    from auditkit.read import pool\n", "text/shingle.py:2: text (floor 2)"),
         ("errors.py", "import auditkit.records\n", "errors.py:1: errors (floor 0) imports records (floor 1)"),
         ("records.py", "import auditkit.tables\n", "records.py:1: records (floor 1) imports tables (floor 1)"),
-        ("audit.py", "from auditkit.cli import main\n", "audit.py:1: audit (floor 4) imports cli (floor 5)"),
-        ("study.py", "from auditkit.power import measure\n", "study.py:1: study (floor 4) imports power (floor 4)"),
+        ("stories/a.py", "from auditkit.cli import main\n", "stories/a.py:1: stories (floor 4) imports cli (floor 5)"),
         ("read/pool.py", "from . import formats\n", "read/pool.py:1: relative import"),
         ("attic/junk.py", "x = 1\n", "attic/junk.py: unknown room attic"),
-        ("audit.py", "from auditkit.attic import x\n", "audit.py:1: imports the unknown room attic"),
+        ("stories/a.py", "from auditkit.attic import x\n", "stories/a.py:1: imports the unknown room attic"),
     ],
 )
 def test_a_bad_import_is_reported(tmp_path: Path, path: str, code: str, fault: str) -> None:
@@ -187,9 +184,9 @@ def test_imports_downwards_and_inside_a_room_are_allowed(tmp_path: Path) -> None
     tree = make_tree(
         tmp_path,
         {
-            "__init__.py": "from auditkit.audit import audit\n",
-            "audit.py": "from auditkit.read import pool\nfrom auditkit import records, errors\nimport os\n",
-            "study.py": "from auditkit import audit\n",
+            "__init__.py": "from auditkit.stories.audit import audit\n",
+            "stories/audit.py": "from auditkit.read import pool\nfrom auditkit import records, errors\nimport os\n",
+            "stories/study.py": "from auditkit.stories import audit\n",
             "read/__init__.py": "from auditkit.read.pool import open_pool\n",
             "read/pool.py": "import polars\nfrom auditkit.text.normalise import canonical\n",
             "cli/main.py": "import auditkit\nfrom auditkit import audit\n",

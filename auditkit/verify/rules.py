@@ -131,7 +131,7 @@ class Rules:
 def default_rules() -> Rules:
     """Return the bundled rules."""
     text = resources.files("auditkit.verify").joinpath("rules.toml").read_text(encoding="utf-8")
-    return _rules(tomllib.loads(text), "the bundled rules")
+    return rules_of(tomllib.loads(text), "the bundled rules")
 
 
 def load_rules(path: str | Path) -> Rules:
@@ -157,10 +157,11 @@ def load_rules(path: str | Path) -> Rules:
             if name not in merged[section]:
                 raise RulesError(f"rules file {path}: unknown name '{section}.{name}'{nearest(name, merged[section])}")
             merged[section][name] = value
-    return _rules(merged, f"rules file {path}")
+    return rules_of(merged, f"rules file {path}")
 
 
-def _rules(values: Mapping[str, Any], where: str) -> Rules:
+def rules_of(values: Mapping[str, Any], where: str) -> Rules:
+    """Return the rules of plain values, checked; `where` names them in errors."""
     sections: dict[str, Any] = {"version": str(values["version"])}
     kinds = {f.name: globals()[str(f.type)] for f in fields(Rules) if f.name != "version"}
     for name, kind in kinds.items():

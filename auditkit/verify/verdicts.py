@@ -23,7 +23,7 @@ def conclude(pairs: pl.DataFrame, prepared: PreparedItems, labels: pl.DataFrame)
     """
     parts = prepared.items.parts.rename({"text_index": "text", "text": "item_text", "label": "item_label"})
     found = pairs.join(parts, on="text", how="inner", maintain_order="left")
-    found = _weaken(found, _is_frequent(found, prepared), "frequency.partial_rows")
+    found = _weaken(found, pl.lit(_frequent(found, prepared)), "frequency.partial_rows")
     found = _weaken(found, _is_other_context(found, prepared), "context.other")
     if not prepared.rules.context.condemns_alone:
         found = _weaken(found, _is_context_alone(found), "context.condemns_alone")
@@ -45,10 +45,27 @@ def _weaken(found: pl.DataFrame, where: pl.Expr, rule: str) -> pl.DataFrame:
     )
 
 
-def _is_frequent(found: pl.DataFrame, prepared: PreparedItems) -> pl.Expr:
-    """Partial matches of one item text in many rows of different texts: boilerplate, or a quotation."""
-    spread = pl.col("row_sequence").filter(pl.col("is_partial")).n_unique().over("text")
-    return pl.col("is_partial") & (spread > prepared.rules.frequency.partial_rows)
+def _frequent(found: pl.DataFrame, prepared: PreparedItems) -> pl.Series:
+    """Return which condemned partial matches are boilerplate or quotations: Boolean of shape [n].
+
+    An item text that many rows of different texts hold in part is none of theirs. Rows that are condemned anyway do not
+    count, so that a pool without its condemned rows is judged as it was with them: texts are taken as frequent first,
+    and while the rest of their rows are too few, their matches condemn and those rows leave the other texts' counts.
+    """
+    is_weak = found.select((pl.col("is_partial") & (pl.col("verdict") == "contaminated")).alias("is_weak")).to_series()
+    partial = found.filter("is_partial").select(*ROW, "text", "row_sequence").unique()
+    condemned = found.filter(~is_weak & (pl.col("verdict") == "contaminated")).select(ROW).unique()
+    frequent = found.filter(is_weak)["text"].unique()
+    while len(frequent):
+        rest = partial.filter(pl.col("text").is_in(frequent.implode())).join(condemned, on=ROW, how="anti")
+        spread = rest.group_by("text").agg(pl.col("row_sequence").n_unique())
+        still = spread.filter(pl.col("row_sequence") > prepared.rules.frequency.partial_rows)["text"].sort()
+        if len(still) == len(frequent):
+            break
+        frequent = still
+        strong = found.filter(is_weak & ~pl.col("text").is_in(frequent.implode())).select(ROW)
+        condemned = pl.concat([condemned, strong]).unique()
+    return is_weak & found["text"].is_in(frequent.implode())
 
 
 def _is_context_alone(found: pl.DataFrame) -> pl.Expr:

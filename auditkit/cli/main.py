@@ -1,0 +1,158 @@
+"""The command line: arguments -> settings -> a story -> a report on the terminal, and an exit status.
+
+0 done, 1 the gate tripped, 2 wrong use or input that cannot be read, 70 a defect of auditkit, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+DONE, TRIPPED, WRONG, DEFECT, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 70, 130, 141
+
+Command = Callable[[argparse.Namespace], int]
+
+
+def entry() -> None:
+    """Run the command line of this process and exit with its status."""
+    sys.exit(main())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status; one line on stderr says what went wrong."""
+    parsed = parser().parse_args(arguments)
+    try:
+        return run(parsed)
+    except KeyboardInterrupt:
+        return _say("interrupted; nothing was written half", INTERRUPTED)
+    except BrokenPipeError:
+        # The reader of our output is gone: no message can reach it, and Python must not try at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
+    except Exception as error:
+        return _failed(error)
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """Import the command's module, which may be heavy, and run it."""
+    from importlib import import_module
+
+    command: Command = import_module(f"auditkit.cli.{parsed.module}").run
+    return command(parsed)
+
+
+def _failed(error: Exception) -> int:
+    from auditkit.errors import AuditkitError
+
+    if os.environ.get("AUDITKIT_DEBUG"):
+        raise error
+    if isinstance(error, AuditkitError):
+        return _say(str(error), WRONG)
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        return _say(f"{where}{error.strerror or error}", WRONG)
+    return _say(
+        f"this is a defect of auditkit ({type(error).__name__}: {str(error)[:300]}); please report it, with the "
+        "traceback that AUDITKIT_DEBUG=1 shows",
+        DEFECT,
+    )
+
+
+def _say(message: str, status: int) -> int:
+    from auditkit.report.safe import shown
+
+    sys.stderr.write(f"auditkit: error: {shown(message)}\n")
+    return status
+
+
+# ---------------------------------------------------------------- arguments
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands."""
+    top = argparse.ArgumentParser(
+        prog="auditkit",
+        description="Find benchmark items in training pools, and write the pools again without them.",
+        epilog="Exit status: 0 done, 1 the gate tripped, 2 wrong use or unreadable input.",
+    )
+    top.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _audit(commands.add_parser("audit", help="find benchmark items in a training pool"))
+    _decontaminate(commands.add_parser("decontaminate", help="write the audited pool again without what leaked"))
+    _show(commands.add_parser("show", help="look at matches, pool text and item side by side"))
+    _benchmarks(commands.add_parser("benchmarks", help="list the registered benchmarks, or pull copies of them"))
+    _demo(commands.add_parser("demo", help="make an invented pool with planted copies, audit and clean it"))
+    return top
+
+
+class _Version(argparse.Action):
+    """Look the version up only when it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib.metadata import version
+
+        sys.stdout.write(f"auditkit {version('benchmark-auditkit')}\n")
+        parser.exit()
+
+
+def _audit(command: argparse.ArgumentParser) -> None:
+    command.set_defaults(module="audit")
+    add = command.add_argument
+    add("pool", nargs="+", metavar="POOL", help="file, folder, glob, or hf:org/name:config:split@revision")
+    add("--benchmark", "-b", action="append", required=True, metavar="B", help="registered name, path, or name=path")
+    add("--out", "-o", required=True, metavar="DIR", help="folder for the report and its tables")
+    add("--overwrite", action="store_true", help="replace an audit of other inputs or settings in DIR")
+    add("--tiers", default="exact,contained,near", metavar="T,T", help="tiers that run (default: %(default)s), or all")
+    add("--encoder", action="append", metavar="NAME", help="minilm (default), multilingual, Hub name or folder")
+    add("--fields", action="append", metavar="F,F", help="scan these text columns only")
+    add("--roles", action="append", metavar="R,R", help="scan these chat roles only")
+    add(
+        "--label", action="append", default=[], metavar="POLICY=COLUMN", help="a policy's labels, with :value=0,value=1"
+    )
+    add("--id-column", default="", metavar="COLUMN", help="the column of row ids")
+    add("--rules", metavar="FILE", help="a TOML of verdict rules; what it leaves out keeps its default")
+    add("--bad-rows", choices=("error", "skip"), default="error", help="stop at a broken record, or set it aside")
+    gate = command.add_argument_group("gate (exit status 1)")
+    add = gate.add_argument
+    add(
+        "--fail-over", action="append", default=[], metavar="[B=]SHARE", help="trip above this share of condemned items"
+    )
+    add("--fail-on", default="contaminated", metavar="VERDICT", help="contaminated (default), or review to add review")
+    add("--baseline", metavar="REPORT", help="an earlier audit: only items that are new since count")
+    add("--waivers", metavar="FILE", help="a TOML of accepted items, each with reason and expiry date")
+
+
+def _decontaminate(command: argparse.ArgumentParser) -> None:
+    command.set_defaults(module="decontaminate")
+    command.add_argument("audit", metavar="DIR", help="the folder of an audit")
+    command.add_argument("--out", "-o", required=True, metavar="CLEAN", help="a new folder")
+    command.add_argument("--action", choices=("remove", "mask"), default="remove", help="default: %(default)s")
+    command.add_argument(
+        "--verdict", choices=("contaminated", "review"), default="contaminated", help="review acts on every match"
+    )
+
+
+def _show(command: argparse.ArgumentParser) -> None:
+    command.set_defaults(module="show")
+    command.add_argument("audit", metavar="DIR", help="the folder of an audit")
+    command.add_argument("--benchmark", "-b", metavar="B")
+    command.add_argument("--item", "-i", metavar="I", help="an item's id, or its 0-based number")
+    command.add_argument("--verdict", choices=("contaminated", "review"))
+    command.add_argument("--limit", type=int, default=20, metavar="N", help="pairs at most (default: %(default)s)")
+
+
+def _benchmarks(command: argparse.ArgumentParser) -> None:
+    command.set_defaults(module="benchmarks")
+    command.add_argument("--name", metavar="NAME", help="everything that is known of one benchmark")
+    actions = command.add_subparsers(dest="action", metavar="pull")
+    pull = actions.add_parser("pull", help="write a locked copy for offline use")
+    pull.add_argument("folder", metavar="DIR")
+    pull.add_argument("names", nargs="*", metavar="NAME", help="default: all")
+
+
+def _demo(command: argparse.ArgumentParser) -> None:
+    command.set_defaults(module="demo")
+    command.add_argument("--out", "-o", default="auditkit-demo", metavar="DIR", help="default: %(default)s")
+    command.add_argument("--seed", type=int, default=1)

@@ -1,0 +1,20 @@
+"""`auditkit show`: matches side by side, for a person to judge."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from auditkit.cli.main import DONE
+from auditkit.report import safe
+from auditkit.report.as_json import load
+from auditkit.report.show import render_pairs, select
+from auditkit.stories.show import pairs
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the selected pairs."""
+    report = load(Path(arguments.audit))
+    matches, n_beyond = select(report, arguments.benchmark, arguments.item, arguments.verdict, arguments.limit)
+    render_pairs(pairs(report, matches), safe.console(), n_beyond=n_beyond)
+    return DONE

@@ -1,0 +1,110 @@
+"""Story 1, second half: the pool back without what an audit condemned, and the benchmarks without what leaked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+
+from auditkit import read, tables
+from auditkit.errors import UsageError
+from auditkit.records import AuditReport, Benchmark, ReadSettings, Source
+from auditkit.report.as_json import load as load_report
+from auditkit.split import SplitResult, SplitSettings
+from auditkit.split.decontaminate import decontaminate as write_clean
+from auditkit.split.emit import Rescan
+from auditkit.stories.scan import ADDRESS, Scanner
+from auditkit.stories.settings import MEMORY, AuditSettings, from_plain
+from auditkit.verify.matches import VERIFIED
+from auditkit.verify.verdicts import conclude
+
+
+def decontaminate(
+    report: AuditReport | str | Path,
+    out: str | Path,
+    *,
+    action: Literal["remove", "mask"] = "remove",
+    verdict: Literal["contaminated", "review"] = "contaminated",
+    pool: Any = None,
+    benchmarks: Any = None,
+    on_rows: Callable[[int], None] | None = None,
+) -> SplitResult:
+    """Write the audited pool again without its condemned rows, in its own formats and under its own names.
+
+    `out` holds the pool's files, removed.parquet with the reason for every row that is gone or masked,
+    benchmarks/NAME.clean.jsonl with the items that did not leak (to evaluate models that are already trained), and
+    manifest.json.
+
+    Args:
+        report: an audit, or the folder it was written to.
+        out: a new or empty folder.
+        action: "remove" the rows, or "mask" the matched spans.
+        verdict: "contaminated" acts on condemned rows only, "review" on every row with a match.
+        pool, benchmarks: the same as were audited; needed only where they were given in memory.
+        on_rows: called with the number of rows written since the last call.
+
+    Raises:
+        UsageError: the inputs were in memory and are not given again.
+        StaleAuditError: pool or benchmarks have changed since.
+        OutputError: `out` is in use, or is or links to an input, or cannot be written.
+    """
+    report = report if isinstance(report, AuditReport) else load_report(Path(report))
+    settings = from_plain(report.settings, report.rules)
+    inputs, specs = again(report, "pool", pool), again(report, "benchmarks", benchmarks)
+    sources = read.open_pool(inputs, settings.read)
+    opened = read.open_benchmarks(specs)
+    return write_clean(
+        report,
+        sources,
+        opened,
+        out,
+        item_records=read.item_records,
+        settings=SplitSettings(action, verdict, bad_rows=settings.read.bad_rows),
+        rescan=_rescan(report, opened, settings) if action == "mask" else None,
+        protected=_named_folders(inputs),
+        on_rows=on_rows,
+    )
+
+
+def again(report: AuditReport, which: str, given: Any) -> Any:
+    """Return the inputs as they were named, or as they are given again."""
+    if given is not None:
+        return given
+    names = report.settings[which]
+    if names == [MEMORY]:
+        raise UsageError(f"the {which} of this audit came from memory; give the same data again as {which}=")
+    return tuple(names) if which == "pool" else list(names)
+
+
+def _named_folders(inputs: Any) -> list[Path]:
+    """Return the folders among the inputs: nothing may be written into them."""
+    several: Sequence[Any] = inputs if isinstance(inputs, (list, tuple)) else [inputs]
+    return [Path(one) for one in several if isinstance(one, (str, Path)) and Path(one).is_dir()]
+
+
+def _rescan(report: AuditReport, benchmarks: Sequence[Benchmark], settings: AuditSettings) -> Rescan:
+    """Return a function that audits single records again, by the lexical tiers of the audit.
+
+    A record is read by the fields in which it matched, so that one record alone is read as its whole file was.
+    """
+    scanner = Scanner.make(benchmarks, settings, settings.all_rules())
+    fields = report.matches.group_by("pool", "row").agg(pl.col("field").unique())
+    fields_of = {(pool, row): tuple(sorted(names)) for pool, row, names in fields.iter_rows()}
+
+    def scan_again(records: list[tuple[Source, int, dict[str, Any]]]) -> pl.DataFrame:
+        pairs = [_no_pairs()]
+        for source, row, record in records:
+            memory = Source(source.name, MEMORY, "list", "", "", "", 0, data=[record])
+            for batch in read.read_texts(memory, ReadSettings(fields=fields_of[source.name, row])):
+                found = scanner.scan(batch, None).pairs
+                pairs.append(found.with_columns(pl.lit(row, pl.Int64).alias("row")))
+        labels = pl.DataFrame(schema={"pool": pl.String, "row": pl.Int64})
+        return conclude(pl.concat(pairs), scanner.prepared, labels)
+
+    return scan_again
+
+
+def _no_pairs() -> pl.DataFrame:
+    return pl.DataFrame(schema={**{name: tables.TEXTS[name] for name in ADDRESS}, **VERIFIED})

@@ -1,0 +1,144 @@
+"""One shard through all detectors and their verification: the step that every engine runs on every shard."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from auditkit import tables
+from auditkit.detect.exact import ExactDetector
+from auditkit.detect.minhash import MinHashDetector
+from auditkit.detect.paraphrase import ParaphraseDetector
+from auditkit.detect.protocol import Index, Rows
+from auditkit.detect.seeds import SeedDetector
+from auditkit.errors import MissingExtraError
+from auditkit.records import BadRow, Benchmark, TextBatch
+from auditkit.stories.settings import AuditSettings
+from auditkit.text.encode import load_encoder
+from auditkit.text.items import ItemTexts, distinct_texts
+from auditkit.text.normalise import tokenise
+from auditkit.verify.items import PreparedItems, prepare
+from auditkit.verify.matches import verify
+from auditkit.verify.paraphrases import verify_paraphrases
+from auditkit.verify.rules import Rules
+
+ADDRESS = ["pool", "row", "row_id", "field", "turn"]
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Shard:
+    """What one shard of the pool gave."""
+
+    source: str
+    n_rows: int
+    n_texts: int
+    pairs: pl.DataFrame
+    labels: pl.DataFrame
+    label_counts: Mapping[str, Counter[str]]
+    bad_rows: tuple[BadRow, ...]
+    not_examined: Mapping[str, int]
+    n_template_only: int
+
+
+@dataclass(frozen=True)
+class Scanner:
+    """Indexes of the benchmarks, and how a shard goes through them."""
+
+    items: pl.DataFrame
+    texts: ItemTexts
+    prepared: PreparedItems
+    tiers: tuple[str, ...]
+    not_run: Mapping[str, str]
+    lexical: Mapping[str, Index]
+    paraphrase: Mapping[str, Index]
+
+    @staticmethod
+    def make(benchmarks: Sequence[Benchmark], settings: AuditSettings, rules: Rules) -> Scanner:
+        """Return a scanner for these benchmarks."""
+        items = pl.concat([benchmark.items for benchmark in benchmarks])
+        texts = distinct_texts(items, min_answer_tokens=rules.answers.min_tokens)
+        tiers, paraphrase, not_run = settings.wanted(), dict[str, Index](), dict[str, str]()
+        if "paraphrase" in tiers:
+            try:
+                paraphrase = {
+                    name: ParaphraseDetector(load_encoder(name), rules.paraphrase.threshold(name)).index(texts)
+                    for name in settings.encoders
+                }
+            except MissingExtraError as error:
+                if "all" not in settings.tiers:
+                    raise
+                not_run["paraphrase"], tiers = str(error), tuple(tier for tier in tiers if tier != "paraphrase")
+        else:
+            not_run["paraphrase"] = "not asked for (--tiers all)"
+        return Scanner(items, texts, prepare(texts, rules), tiers, not_run, _lexical(texts, rules, tiers), paraphrase)
+
+    def scan(self, batch: TextBatch, on_progress: Progress | None) -> Shard:
+        """Return the verified pairs of a shard, and its counts."""
+        texts = batch.texts["text"]
+        rows = Rows(texts, tokenise(texts))
+        proposed = pl.concat([tables.empty(tables.CANDIDATES), *(index.scan(rows) for index in self.lexical.values())])
+        found = verify(proposed, texts, rows.tokens, self.prepared, frozenset(self.tiers))
+        pairs = [found.pairs]
+        if self.paraphrase:
+            close = pl.concat([index.scan(rows) for index in self.paraphrase.values()])
+            pairs.append(verify_paraphrases(close, found.pairs, texts, rows.tokens, self.prepared))
+        addressed = _with_addresses(pl.concat(pairs), batch.texts)
+        if on_progress is not None:
+            on_progress(batch.n_rows, int(texts.str.len_bytes().sum()))
+        return Shard(
+            source=batch.source.name,
+            n_rows=batch.n_rows,
+            n_texts=len(texts),
+            pairs=addressed,
+            labels=_labels_of(addressed, batch),
+            label_counts=_label_counts(batch.labels),
+            bad_rows=batch.bad_rows,
+            not_examined=batch.not_examined,
+            n_template_only=found.n_template_only,
+        )
+
+    def describe(self, n_template_only: int) -> dict[str, Any]:
+        """Return what the detectors' settings mean, for the report."""
+        indexes = {**self.lexical, **self.paraphrase}
+        templates = {"n_pairs_that_share_a_template_only": n_template_only}
+        return {name: index.describe() for name, index in indexes.items()} | {"templates": templates}
+
+
+def _lexical(texts: ItemTexts, rules: Rules, tiers: Sequence[str]) -> dict[str, Index]:
+    indexes: dict[str, Index] = {}
+    if "exact" in tiers:
+        indexes["exact"] = ExactDetector().index(texts)
+    if "contained" in tiers or "near" in tiers:
+        indexes["seeds"] = SeedDetector().index(texts)
+    if "near" in tiers:
+        r = rules.minhash
+        detector = MinHashDetector("minhash", r.jaccard, r.recall, r.permutations, r.bands, r.rows, r.seed)
+        indexes["minhash"] = detector.index(texts)
+    return indexes
+
+
+def _with_addresses(pairs: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
+    """Return the pairs with the address of each row text in place of its number in the shard."""
+    address = texts.select(ADDRESS)[pairs["unit"]] if len(pairs) else texts.select(ADDRESS).clear()
+    return address.hstack(pairs.drop("unit"))
+
+
+def _labels_of(pairs: pl.DataFrame, batch: TextBatch) -> pl.DataFrame:
+    """Return pool, row and the policies' labels of the rows that matched."""
+    name = pl.lit(batch.source.name).alias("pool")
+    return batch.labels.filter(pl.col("row").is_in(pairs["row"].unique().implode())).select(name, pl.all())
+
+
+def _label_counts(labels: pl.DataFrame) -> dict[str, Counter[str]]:
+    """Return policy -> label as text ("1", "0", "null") -> rows."""
+    return {
+        name: Counter(labels[name].cast(pl.String).fill_null("null").to_list())
+        for name in labels.columns
+        if name != "row"
+    }

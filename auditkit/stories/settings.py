@@ -1,0 +1,97 @@
+"""What an audit is asked to do, as a record and as the plain values that a report carries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from auditkit.errors import UsageError, nearest
+from auditkit.records import LEXICAL_TIERS, TIERS, LabelRule, ReadSettings
+from auditkit.verify.rules import Rules, default_rules, load_rules, rules_of
+
+#: In the place of an input that has no name.
+MEMORY = "memory"
+
+#: Where the data comes from, what its labels are called, and how it is cut up are no change of the defaults.
+_NO_CHANGE = ("pool", "benchmarks", "labels", "shard_bytes", "id_column")
+
+
+@dataclass(frozen=True)
+class AuditSettings:
+    """What an audit does.
+
+    Attributes:
+        tiers: tiers that run. "all" is every tier; `paraphrase` then is left out, and said so, where the extra
+            `embed` is not installed. A tier named by itself is an error there.
+        encoders: encoders of the paraphrase tier: "minilm", "multilingual", a Hub name, or a folder.
+        rules: a rules file, Rules, or None for the defaults.
+        read: what of the pool is read.
+    """
+
+    tiers: tuple[str, ...] = LEXICAL_TIERS
+    encoders: tuple[str, ...] = ("minilm",)
+    rules: Rules | str | Path | None = None
+    read: ReadSettings = field(default_factory=ReadSettings)
+
+    def __post_init__(self) -> None:
+        for tier in self.tiers:
+            if tier not in (*TIERS, "all"):
+                raise UsageError(f"unknown tier '{tier}'{nearest(tier, TIERS)}; tiers are {', '.join(TIERS)}, or all")
+        if not self.tiers:
+            raise UsageError(f"no tier given; tiers are {', '.join(TIERS)}, or all")
+        if not self.encoders:
+            raise UsageError("no encoder given; name minilm, multilingual, a Hub name or a folder")
+
+    def all_rules(self) -> Rules:
+        """Return the rules in force."""
+        if self.rules is None:
+            return default_rules()
+        return self.rules if isinstance(self.rules, Rules) else load_rules(self.rules)
+
+    def wanted(self) -> tuple[str, ...]:
+        """Return the tiers asked for, strongest first."""
+        return tuple(tier for tier in TIERS if tier in self.tiers or "all" in self.tiers)
+
+
+def as_plain(settings: AuditSettings, pool: Any, benchmarks: Any) -> dict[str, Any]:
+    """Return the settings as plain values, with the inputs as they were named ("memory" for what was not a name)."""
+    plain = asdict(settings.read)
+    plain["labels"] = [asdict(rule) for rule in settings.read.labels]
+    return {
+        "pool": _named(pool),
+        "benchmarks": _named(benchmarks),
+        "tiers": list(settings.tiers),
+        "encoders": list(settings.encoders) if "paraphrase" in settings.wanted() else [],
+        **{name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()},
+    }
+
+
+def from_plain(plain: Mapping[str, Any], rules: Mapping[str, Any]) -> AuditSettings:
+    """Return the settings that a report carries, without paraphrase: what `decontaminate` needs to look again."""
+    labels = tuple(LabelRule(rule["policy"], rule["column"], rule["values"]) for rule in plain["labels"])
+    read = ReadSettings(
+        tuple(plain["fields"]),
+        tuple(plain["roles"]),
+        labels,
+        plain["id_column"],
+        plain["bad_rows"],
+        plain["shard_bytes"],
+    )
+    wanted = AuditSettings(tuple(plain["tiers"])).wanted()
+    lexical = tuple(tier for tier in wanted if tier != "paraphrase") or LEXICAL_TIERS
+    return AuditSettings(lexical, rules=rules_of(rules, "the report's rules"), read=read)
+
+
+def changed(settings: AuditSettings, plain: Mapping[str, Any]) -> dict[str, Any]:
+    """Return name -> value of the settings that differ from the defaults."""
+    defaults = as_plain(AuditSettings(), "", "")
+    return {name: value for name, value in plain.items() if name not in _NO_CHANGE and value != defaults[name]}
+
+
+def _named(inputs: Any) -> list[str]:
+    several = inputs if isinstance(inputs, (list, tuple)) else [inputs]
+    if any(not isinstance(one, (str, Path)) for one in several):
+        return [MEMORY]
+    return [str(one) for one in several]
