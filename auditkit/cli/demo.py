@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
+
+from rich.console import Console
 
 from auditkit.cli.audit import audit_with_progress
 from auditkit.cli.decontaminate import render, with_progress
@@ -16,29 +20,42 @@ from auditkit.stories.settings import AuditSettings
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write, audit with all tiers, decontaminate, audit again; print the tables and the paths."""
+    """Write, audit with all tiers, decontaminate, audit again; print the commands, the tables and the paths."""
     folder, console = Path(arguments.out), safe.console()
     made = write_demo(folder, arguments.seed)
-    console.print(plain(f"An invented pool and benchmarks with planted copies (truth in {made.truth}):"))
     console.print(
-        plain(f"  auditkit audit {folder / 'pool'} {_options(made.benchmarks)} --tiers all --out {folder / 'audit'}\n")
+        plain(f"An invented pool and benchmarks with planted copies; what was planted stands in {made.truth}.")
     )
     settings = AuditSettings(("all",), read=ReadSettings(labels=LABELS))
     benchmarks = [str(path) for path in made.benchmarks]
+
+    _step(console, ["audit", folder / "pool", *_options(benchmarks), "--out", folder / "audit"])
     report = audit_with_progress((str(folder / "pool"),), benchmarks, settings, folder / "audit", True)
     terminal.render(report, console)
+
     clean = _free(folder / "clean")
-    console.print(plain(f"\n  auditkit decontaminate {folder / 'audit'} --out {clean}\n"))
+    _step(console, ["decontaminate", folder / "audit", "--out", clean])
     render(with_progress(report, str(clean), "remove", "contaminated"))
-    console.print(plain(f"\n  auditkit audit {clean} ... --out {folder / 'audit-of-clean'}\n"))
+
+    _step(console, ["audit", clean, *_options(benchmarks), "--out", folder / "audit-of-clean"])
     again = audit_with_progress((str(clean),), benchmarks, settings, folder / "audit-of-clean", True)
     terminal.render(again, console)
-    console.print(plain(f"\nReports: {folder / 'audit' / 'report.html'}, {folder / 'audit-of-clean' / 'report.html'}"))
+    console.print()
+    for name in ("audit", "audit-of-clean"):
+        console.print(plain(f"Report: {folder / name / 'report.html'}"))
     return DONE
 
 
-def _options(paths: tuple[Path, ...]) -> str:
-    return " ".join(f"--benchmark {path}" for path in paths)
+def _step(console: Console, words: Sequence[str | Path]) -> None:
+    """Print the command that a person would type for what comes next."""
+    console.print()
+    console.print(plain(f"$ auditkit {shlex.join(str(word) for word in words)}", "bold"), soft_wrap=True)
+    console.print()
+
+
+def _options(benchmarks: Sequence[str]) -> list[str]:
+    labels = [word for rule in LABELS for word in ("--label", f"{rule.policy}={rule.column}")]
+    return [word for path in benchmarks for word in ("--benchmark", path)] + ["--tiers", "all", *labels]
 
 
 def _free(folder: Path) -> Path:

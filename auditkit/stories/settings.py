@@ -63,7 +63,7 @@ def as_plain(settings: AuditSettings, pool: Any, benchmarks: Any) -> dict[str, A
         "pool": _named(pool),
         "benchmarks": _named(benchmarks),
         "tiers": list(settings.tiers),
-        "encoders": list(settings.encoders) if "paraphrase" in settings.wanted() else [],
+        "encoders": list(settings.encoders),
         **{name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()},
     }
 

