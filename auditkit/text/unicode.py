@@ -53,7 +53,13 @@ EXTRA_IGNORED: tuple[int, ...] = (
     0x3164,
     0xFFA0,
 )
-IGNORED_RANGES: tuple[tuple[int, int], ...] = ((0xFE00, 0xFE10), (0xE0100, 0xE01F0))  # variation selectors
+#: Variation selectors, and the code points that Unicode reserves as ignorable: a viewer shows nothing for them either.
+IGNORED_RANGES: tuple[tuple[int, int], ...] = (
+    (0x2065, 0x2066),
+    (0xFE00, 0xFE10),
+    (0xFFF0, 0xFFF9),
+    (0xE0000, 0xE1000),
+)
 
 _BY_CATEGORY = {"L": WORD, "N": WORD, "M": MARK, "S": SYMBOL, "P": SEPARATOR, "Z": SEPARATOR}
 _ASSIGNED_END = 0x32400  # planes 4 to 13 are unassigned; above lie tags, variation selectors and private use
