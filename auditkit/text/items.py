@@ -45,7 +45,8 @@ class ItemTexts:
     def are_unspaced(self) -> NDArray[np.bool_]:
         """Whether most tokens of a text are single characters of a script without spaces. Shape [m]."""
         return np.array(
-            [is_unspaced(text, int(n)) for text, n in zip(self.canonicals, self.tokens.lengths, strict=True)]
+            [is_unspaced(text, int(n)) for text, n in zip(self.canonicals, self.tokens.lengths, strict=True)],
+            np.bool_,
         )
 
 

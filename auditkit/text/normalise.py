@@ -103,6 +103,13 @@ class Tokens:
         """Return the canonical text of one text."""
         return self.slice(index, 0, int(self.offsets[index + 1] - self.offsets[index]))
 
+    def words(self, index: int) -> list[str]:
+        """Return the tokens of one text.
+
+        Tokenising the canonical text again need not give them: U+3099 after a gap would join the kana before it.
+        """
+        return [self.slice(index, i, i + 1) for i in range(int(self.lengths[index]))]
+
     def slice(self, index: int, first: int, end: int) -> str:
         """Return the canonical text of tokens `first` to `end` (half open) of one text."""
         if end <= first:

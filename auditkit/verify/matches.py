@@ -176,7 +176,7 @@ def _align(
     if decision.tier in ("exact", "near"):
         return Spans((0, n_row), (0, int(prepared.items.tokens.lengths[text])))
     words = [placed.token for placed in rows.placed(unit)[window[0] : window[1]]]
-    item = [placed.token for placed in place(item_text)]
+    item = prepared.items.tokens.words(text)
     return align(decision, words, window_text, window[0], item, item_text, n_row)
 
 
@@ -221,7 +221,7 @@ def _record(
 ) -> dict[str, Any]:
     placed = rows.placed(unit)
     start, end = characters(placed, spans.row)
-    item_tokens = [p.token for p in place(prepared.items.canonicals[text])]
+    item_tokens = prepared.items.tokens.words(text)
     differ = numbers_differ([p.token for p in placed[spans.row[0] : spans.row[1]]], item_tokens[slice(*spans.item)])
     is_other_question = differ and decision.tier != "exact" and not prepared.rules.near.numbers_condemn
     return {

@@ -6,7 +6,6 @@ import polars as pl
 
 from auditkit import tables
 from auditkit.text.normalise import Tokens
-from auditkit.text.spans import place
 from auditkit.verify.align import characters, numbers_differ, view_of
 from auditkit.verify.items import PreparedItems
 from auditkit.verify.matches import VERIFIED, ShardRows, overlap
@@ -33,7 +32,7 @@ def verify_paraphrases(
     rows, scores = ShardRows(texts, tokens), score(best, tokens, prepared)
     records = []
     for i, (unit, text, encoder, cosine) in enumerate(best.select("unit", "text", "detector", "cosine").iter_rows()):
-        placed, item = rows.placed(unit), [p.token for p in place(prepared.items.canonicals[text])]
+        placed, item = rows.placed(unit), prepared.items.tokens.words(text)
         start, end = characters(placed, (0, len(placed)))
         rule = encoder if encoder in ("minilm", "multilingual") else "other"
         records.append(
