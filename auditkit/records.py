@@ -119,6 +119,8 @@ class TextBatch:
         bad_rows: broken records set aside.
         not_examined: counts by reason, for example {"null field text": 3, "image": 12, "excluded field answer": 90,
             "label harm unmapped": 2, "label harm null": 1}.
+        n_source_bytes: bytes of the source, as it lies on disk, that were consumed since the last shard; over all
+            shards about `source.n_bytes`.
     """
 
     source: Source
@@ -127,6 +129,7 @@ class TextBatch:
     labels: pl.DataFrame
     bad_rows: tuple[BadRow, ...] = ()
     not_examined: Mapping[str, int] = field(default_factory=dict)
+    n_source_bytes: int = 0
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -49,6 +49,8 @@ class RecordBatch:
         table: columnar formats: the good records with their Arrow types.
         bad, bad_raw: records set aside, and their bytes (none for columnar formats).
         layout: what stands around the records; the same for all batches of a source.
+        n_source_bytes: bytes of the source, as it lies on disk, that were consumed for this batch. Over all batches
+            they add up to about `Source.n_bytes`: exactly for files that are not compressed.
     """
 
     first: int
@@ -60,6 +62,7 @@ class RecordBatch:
     bad: tuple[BadRow, ...] = ()
     bad_raw: list[bytes] = field(default_factory=list)
     layout: Layout = field(default_factory=Layout)
+    n_source_bytes: int = 0
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield each good record as a dict of Python values, in the order of `numbers`."""
@@ -85,16 +88,27 @@ class RecordBatch:
 
 @dataclass
 class Gatherer:
-    """Collects records of a row format until a batch is full."""
+    """Collects records of a row format until a batch is full.
+
+    Attributes:
+        position: bytes of the source that were consumed so far.
+    """
 
     source: Source
     bad_rows: Literal["error", "skip"]
     batch_bytes: int
     layout: Layout = field(default_factory=Layout)
     first: int = 0
+    position: Callable[[], int] = lambda: 0
 
     def __post_init__(self) -> None:
+        self._position = 0
         self._clear()
+
+    def share(self, n_records: int) -> None:
+        """Measure the position by the records so far, where a source of known length is in memory as a whole."""
+        n_bytes = self.source.n_bytes
+        self.position = lambda: n_bytes * self.next // n_records if n_records else n_bytes
 
     def _clear(self) -> None:
         self.next = self.first
@@ -135,10 +149,12 @@ class Gatherer:
 
     def take(self) -> RecordBatch:
         """Return what was collected, and start anew after it."""
+        before, self._position = self._position, self.position()
         batch = RecordBatch(
             self.first, self.next - self.first, self.numbers, self.records,
             None if self.layout.kind == "columns" else self.raw,
             bad=tuple(self.bad), bad_raw=self.bad_raw, layout=self.layout,
+            n_source_bytes=self._position - before,
         )  # fmt: skip
         self.first = self.next
         self._clear()

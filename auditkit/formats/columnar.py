@@ -7,9 +7,12 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 from typing import IO, Any, Literal
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -21,6 +24,9 @@ from auditkit.records import BadRow, Source
 
 BadRows = Literal["error", "skip"]
 _DECODED_ROWS = 4096
+
+#: A table, and how many bytes of its source were consumed when it was read.
+Placed = tuple[Any, int]
 
 
 # ---------------------------------------------------------------- sources of Arrow tables
@@ -57,15 +63,33 @@ def arrow_errors(location: str, what: str) -> Iterator[None]:
         raise BadRecordError(location, None, reason, "Copy or write the file again") from None
 
 
-def parquet_tables(path: Path, source: Source, batch_bytes: int) -> Iterator[Any]:
+def parquet_tables(path: Path, source: Source, batch_bytes: int) -> Iterator[Placed]:
     """Yield a Parquet file's tables of about `batch_bytes`, row group after row group; at least one."""
     with open_parquet(path, source.location, source.compression) as parquet:
         schema, meta = parquet.schema_arrow, parquet.metadata
         if not meta.num_rows:
-            yield schema.empty_table()
+            yield schema.empty_table(), source.n_bytes
+            return
         # Sizes in the footer are those of the encoded values; repeated long texts are far larger in memory, so
         # few rows are decoded at a time and put together by their true size.
-        yield from _grouped(parquet.iter_batches(batch_size=_DECODED_ROWS), schema, batch_bytes)
+        tables = _grouped(parquet.iter_batches(batch_size=_DECODED_ROWS), schema, batch_bytes)
+        yield from _placed(tables, *_row_group_ends(meta, source.n_bytes))
+
+
+def _row_group_ends(meta: Any, n_bytes: int) -> tuple[list[int], list[int]]:
+    """Return the rows and the bytes up to the end of each row group; the file's bytes are shared out by their sizes."""
+    groups = [meta.row_group(i) for i in range(meta.num_row_groups)]
+    rows = list(accumulate((group.num_rows for group in groups), initial=0))
+    sizes = list(accumulate((group.total_byte_size for group in groups), initial=0))
+    return rows, [n_bytes * size // max(1, sizes[-1]) for size in sizes]
+
+
+def _placed(tables: Iterator[Any], rows: list[int], ends: list[int]) -> Iterator[Placed]:
+    """Yield each table with the bytes up to its last row: between two of `rows`, in proportion."""
+    n_rows = 0
+    for table in tables:
+        n_rows += table.num_rows
+        yield table, round(np.interp(n_rows, rows, ends))
 
 
 def saved_dataset_files(folder: Path, location: str) -> list[Path]:
@@ -86,19 +110,20 @@ def saved_dataset_files(folder: Path, location: str) -> list[Path]:
     return [folder / name for name in names]
 
 
-def saved_dataset_tables(folder: Path, source: Source, batch_bytes: int) -> Iterator[Any]:
+def saved_dataset_tables(folder: Path, source: Source, batch_bytes: int) -> Iterator[Placed]:
     """Yield the tables of a saved Dataset, memory mapped, in batches; at least one."""
-    n_yielded = 0
+    n_yielded = before = 0
     schema = None
     for path in saved_dataset_files(folder, source.location):
         with arrow_errors(source.location, "Arrow"), pa.memory_map(str(path)) as mapped:
             reader = pa.ipc.open_stream(mapped)
             schema = schema or reader.schema
             for table in _grouped(reader, reader.schema, batch_bytes):
-                yield table
+                yield table, before + mapped.tell()
                 n_yielded += 1
+            before += mapped.size()
     if not n_yielded and schema is not None:
-        yield schema.empty_table()
+        yield schema.empty_table(), source.n_bytes
 
 
 def _grouped(batches: Any, schema: Any, batch_bytes: int) -> Iterator[Any]:
@@ -122,6 +147,19 @@ def table_batches(table: Any, batch_bytes: int) -> Iterator[Any]:
     size = max(1, batch_bytes * max(1, table.num_rows) // max(1, table.nbytes))
     for start in range(0, table.num_rows, size):
         yield table.slice(start, size)
+
+
+def frame_tables(source: Source, batch_bytes: int) -> Iterator[Placed]:
+    """Yield the tables of a frame in memory, in batches; at least one.
+
+    Raises:
+        InputError: as `frame_table`.
+    """
+    table = frame_table(source.data, source.location)
+    if not table.num_rows:
+        yield table, source.n_bytes
+        return
+    yield from _placed(table_batches(table, batch_bytes), [0, table.num_rows], [0, source.n_bytes])
 
 
 def frame_table(data: Any, location: str) -> Any:
@@ -165,20 +203,20 @@ def _frame_table(data: Any, location: str) -> Any:
 # ---------------------------------------------------------------- tables into batches
 
 
-def read_tables(tables: Iterator[Any], source: Source, bad_rows: BadRows) -> Iterator[RecordBatch]:
+def read_tables(tables: Iterator[Placed], source: Source, bad_rows: BadRows) -> Iterator[RecordBatch]:
     """Yield each table as a batch.
 
     Raises:
         BadRecordError: two columns of one name (whole file); a row whose strings are no UTF-8 (may be set aside).
     """
-    first = 0
-    for table in tables:
+    first = before = 0
+    for table, position in tables:
         names = table.column_names
         if len(set(names)) < len(names):
             doubled = next(name for name in names if names.count(name) > 1)
             raise BadRecordError(source.location, None, f"two columns are called {doubled!r}; rename one")
-        yield _batch(table, source, bad_rows, first)
-        first += table.num_rows
+        yield replace(_batch(table, source, bad_rows, first), n_source_bytes=position - before)
+        first, before = first + table.num_rows, position
 
 
 def _batch(table: Any, source: Source, bad_rows: BadRows, first: int) -> RecordBatch:

@@ -12,7 +12,7 @@ from auditkit.formats.batch import Gatherer, Layout, RecordBatch
 from auditkit.formats.delimited import read_delimited
 from auditkit.formats.digest import source_path
 from auditkit.formats.lines import BrokenRecordError, json_record, read_lines
-from auditkit.formats.streams import open_input, reading, refuse_binary
+from auditkit.formats.streams import open_input, position, reading, refuse_binary
 from auditkit.formats.whole_json import read_json
 from auditkit.records import Source
 
@@ -57,14 +57,14 @@ def _read_rows(source: Source, gather: Gatherer) -> Iterator[RecordBatch]:
     what, read = _ROW_FORMATS[source.format]
     with reading(source.location, source.compression), open_input(source_path(source), source.compression) as stream:
         refuse_binary(stream, source.location, what)
+        gather.position = lambda: position(stream)
         yield from read(stream, gather)
 
 
-def _tables(source: Source, batch_bytes: int) -> Iterator[Any]:
-    """Yield the Arrow tables of a columnar source."""
+def _tables(source: Source, batch_bytes: int) -> Iterator[columnar.Placed]:
+    """Yield the Arrow tables of a columnar source, each with the bytes of the source consumed at its end."""
     if source.format == "frame":
-        table = columnar.frame_table(source.data, source.location)
-        return columnar.table_batches(table, batch_bytes)
+        return columnar.frame_tables(source, batch_bytes)
     path = source_path(source)
     if source.format == "parquet":
         return columnar.parquet_tables(path, source, batch_bytes)
@@ -73,6 +73,7 @@ def _tables(source: Source, batch_bytes: int) -> Iterator[Any]:
 
 def _read_list(source: Source, gather: Gatherer) -> Iterator[RecordBatch]:
     """Yield the records of a list of strings and dicts; raw is the JSON line that would be written."""
+    gather.share(len(source.data))
     n_taken = 0
     for number, item in enumerate(source.data, 1):
         try:

@@ -81,6 +81,10 @@ class _ZstdReader(io.RawIOBase):
             self._pending, self._frame = self._frame.unused_data, None
         return True
 
+    @property
+    def n_consumed(self) -> int:
+        return self._source.tell()
+
     def close(self) -> None:
         self._source.close()
         super().close()
@@ -92,6 +96,10 @@ class _GzipReader(gzip.GzipFile):
     def __init__(self, source: IO[bytes]) -> None:
         super().__init__(fileobj=source, mode="rb")
         self._owned = source
+
+    @property
+    def n_consumed(self) -> int:
+        return self._owned.tell()
 
     def close(self) -> None:
         super().close()
@@ -111,6 +119,15 @@ def open_input(path: Path, compression: str) -> io.BufferedReader:
         raise EOFError("the compressed file is empty")
     raw = _GzipReader(file) if compression == "gz" else _ZstdReader(file)
     return io.BufferedReader(cast(io.RawIOBase, raw), BUFFER)
+
+
+def position(stream: io.BufferedReader) -> int:
+    """Return how many bytes of the file, as it lies on disk, a stream of `open_input` has consumed.
+
+    Of a compressed file that is what its decoder was fed, a step ahead of what was read.
+    """
+    raw = stream.raw
+    return raw.n_consumed if isinstance(raw, _ZstdReader | _GzipReader) else stream.tell()
 
 
 @contextmanager

@@ -40,7 +40,10 @@ def read_json(stream: io.BufferedReader, gather: Gatherer) -> Iterator[RecordBat
     """
     data = stream.read()
     if _is_json_lines(data):
-        yield from read_lines(io.BufferedReader(io.BytesIO(data)), gather, "json")
+        lines: io.BufferedReader = io.BufferedReader(io.BytesIO(data))
+        n_bytes = gather.source.n_bytes
+        gather.position = lambda: n_bytes * lines.tell() // len(data)
+        yield from read_lines(lines, gather, "json")
         return
     text = _decode(data, gather.source.location)
     bom = BOM if data.startswith(BOM) else b""
@@ -53,6 +56,8 @@ def read_json(stream: io.BufferedReader, gather: Gatherer) -> Iterator[RecordBat
         raise BadRecordError(gather.source.location, None, f"JSON that cannot be read ({exc})") from None
     except BrokenRecordError as exc:
         raise BadRecordError(gather.source.location, None, str(exc)) from None
+    # The file was read as a whole; what is still to be done is measured by its records.
+    gather.share(len(found.elements) if isinstance(found, _Array) else len(next(iter(found.values()))))
     if isinstance(found, _Array):
         yield from _array_batches(text, found, gather, bom)
     else:

@@ -81,7 +81,8 @@ class _Reader:
         rows = pl.Series("row", batch.numbers, dtype=pl.Int64())
         texts = self._texts(found, rows, self._row_ids(batch, names, tally))
         labels = pl.DataFrame([rows, *(label.read(batch, tally) for label in self.plan.labels)])
-        return TextBatch(self.source, batch.n_records, texts, labels, batch.bad, dict(tally.counts))
+        counts = dict(tally.counts)
+        return TextBatch(self.source, batch.n_records, texts, labels, batch.bad, counts, batch.n_source_bytes)
 
     def _texts(self, found: pl.DataFrame, rows: pl.Series, ids: pl.Series) -> pl.DataFrame:
         texts = found.select(

@@ -90,7 +90,7 @@ class Scanner:
             pairs.append(verify_paraphrases(close, found.pairs, texts, rows.tokens, self.prepared))
         addressed = _with_addresses(pl.concat(pairs), batch.texts)
         if on_progress is not None:
-            on_progress(batch.n_rows, int(texts.str.len_bytes().sum()))
+            on_progress(batch.n_rows, batch.n_source_bytes)
         return Shard(
             source=batch.source.name,
             n_rows=batch.n_rows,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from read_support import addresses, counts, read, source_of
@@ -387,3 +389,15 @@ def test_saved_dataset_and_dataset_in_memory(tmp_path: Path) -> None:
     assert addresses(read(str(tmp_path / "saved"))[0]) == expected
     assert addresses(read(data)[0]) == expected
     assert read(data.select([2, 0]))[0]["text"].to_list() == ["c", "a"]
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".jsonl.gz", ".jsonl.zst"])
+def test_what_was_consumed_adds_up_to_the_file_on_disk(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"p{suffix}"
+    data = b"".join(b'{"prompt": "%d", "other": "not scanned"}\n' % n for n in range(5000))
+    packers = {".gz": gzip.compress, ".zst": zstandard.ZstdCompressor().compress}
+    path.write_bytes(packers.get(path.suffix, bytes)(data))
+    source = source_of(str(path))
+    batches = list(read_texts(source, ReadSettings(shard_bytes=1 << 16)))
+    assert len(batches) > 3
+    assert sum(batch.n_source_bytes for batch in batches) == source.n_bytes == path.stat().st_size
