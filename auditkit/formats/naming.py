@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from auditkit.errors import InputError
 
@@ -67,14 +68,34 @@ def decontaminated_files(folder: Path) -> tuple[str, ...] | None:
     Raises:
         InputError: the manifest is auditkit's and broken.
     """
+    manifest = _manifest(folder)
+    return None if manifest is None else _outputs(folder, manifest, "sources")
+
+
+def bookkeeping_files(folder: Path) -> frozenset[str]:
+    """Return what `decontaminate` wrote beside the pool's files: its manifest, the removed rows, clean benchmarks.
+
+    Raises:
+        InputError: the manifest is auditkit's and broken.
+    """
+    manifest = _manifest(folder)
+    if manifest is None:
+        return frozenset()
+    return frozenset({MANIFEST, REMOVED_FILE, *_outputs(folder, manifest, "benchmarks")})
+
+
+def _manifest(folder: Path) -> dict[str, Any] | None:
+    """Return the manifest of a folder that `decontaminate` wrote, None for any other folder."""
     try:
         manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
     except (OSError, ValueError):
         return None
-    if not isinstance(manifest, dict) or manifest.get("kind") != MANIFEST_KIND:
-        return None
+    return manifest if isinstance(manifest, dict) and manifest.get("kind") == MANIFEST_KIND else None
+
+
+def _outputs(folder: Path, manifest: dict[str, Any], what: str) -> tuple[str, ...]:
     try:
-        return tuple(str(source["output"]) for source in manifest["sources"])
+        return tuple(str(entry["output"]) for entry in manifest[what])
     except (KeyError, TypeError) as exc:
         raise InputError(
             f"{folder / MANIFEST}: broken ({exc!r} is missing); run `auditkit decontaminate` again"

@@ -6,13 +6,13 @@ import glob
 import json
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from auditkit.errors import InputError, nearest
 from auditkit.formats import decontaminated_files, detect_format, is_saved_dataset, is_saved_dataset_dict
-from auditkit.formats.naming import KNOWN, split_suffixes
+from auditkit.formats.naming import KNOWN, bookkeeping_files, split_suffixes
 
 #: Files that `datasets` writes beside the data; their suffix is that of data.
 _BESIDE = frozenset({"dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json"})
@@ -115,9 +115,20 @@ def _add_decontaminated(folder: str, found: Expanded) -> bool:
         if Path(output).is_absolute() or ".." in Path(output).parts or not Path(text).exists():
             raise InputError(f"{text}: named by manifest.json and not there; run `auditkit decontaminate` again")
         _add(text, found, is_named=True)
-    tops = {Path(output).parts[0] for output in outputs}
-    found.skipped.extend(str(Path(folder, name)) for name in sorted(os.listdir(folder)) if name not in tops)  # noqa: PTH208
+    found.skipped.extend(_foreign(folder, outputs))
     return True
+
+
+def _foreign(folder: str, outputs: Collection[str]) -> Iterator[str]:
+    """Yield the files of a decontaminated folder that are neither the pool's nor written beside it."""
+    own = {Path(name) for name in (*outputs, *bookkeeping_files(Path(folder)))}
+    own |= {Path(output).with_name("dataset_dict.json") for output in outputs if Path(folder, output).is_dir()}
+    for above, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            path = Path(above, name).relative_to(folder)
+            if own.isdisjoint({path, *path.parents}):
+                yield os.path.join(folder, path)  # noqa: PTH118 (keeps the path as it was named)
 
 
 def _add_folder(folder: str, found: Expanded, above: set[tuple[int, int]]) -> None:

@@ -170,17 +170,26 @@ def test_saved_datasets() -> None:
 
 
 def test_of_a_decontaminated_pool_only_the_pool_is_read() -> None:
-    write("clean/en/train.jsonl", "clean/benchmarks/b.clean.jsonl", "clean/removed.parquet", "clean/other.jsonl")
+    data = datasets.Dataset.from_dict({"text": ["a"]})
+    datasets.DatasetDict(train=data).save_to_disk("clean/saved")
+    write("clean/en/train.jsonl", "clean/benchmarks/b.clean.jsonl", "clean/removed.parquet")
     manifest = Path("clean/manifest.json")
-    manifest.write_text(json.dumps({"kind": "auditkit decontaminated pool", "sources": [{"output": "en/train.jsonl"}]}))
+    content = {
+        "kind": "auditkit decontaminated pool",
+        "sources": [{"output": "en/train.jsonl"}, {"output": "saved/train"}],
+        "benchmarks": [{"output": "benchmarks/b.clean.jsonl"}],
+    }
+    manifest.write_text(json.dumps(content))
     pool = open_pool("clean")
-    assert [(source.name, source.location) for source in pool.sources] == [("train", "clean/en/train.jsonl")]
-    assert pool.skipped_files == (
-        "clean/benchmarks", "clean/manifest.json", "clean/other.jsonl", "clean/removed.parquet",
+    assert [source.location for source in pool.sources] == ["clean/en/train.jsonl", "clean/saved/train"]
+    assert pool.skipped_files == ()
+    write("clean/other.jsonl", "clean/en/.DS_Store", "clean/benchmarks/mine.jsonl", "clean/notes/a.md")
+    assert open_pool("clean").skipped_files == (
+        "clean/other.jsonl", "clean/benchmarks/mine.jsonl", "clean/en/.DS_Store", "clean/notes/a.md",
     )  # fmt: skip
-    assert [source.location for source in open_pool(".").sources] == ["./clean/en/train.jsonl"]
+    assert [source.location for source in open_pool(".").sources] == ["./clean/en/train.jsonl", "./clean/saved/train"]
     for output in ("gone.jsonl", "../secret.jsonl"):
-        manifest.write_text(json.dumps({"kind": "auditkit decontaminated pool", "sources": [{"output": output}]}))
+        manifest.write_text(json.dumps(content | {"sources": [{"output": output}]}))
         assert error_of("clean") == (
             f"clean/{output}: named by manifest.json and not there; run `auditkit decontaminate` again"
         )
