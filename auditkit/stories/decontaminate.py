@@ -107,4 +107,5 @@ def _rescan(report: AuditReport, benchmarks: Sequence[Benchmark], settings: Audi
 
 
 def _no_pairs() -> pl.DataFrame:
-    return pl.DataFrame(schema={**{name: tables.TEXTS[name] for name in ADDRESS}, **VERIFIED})
+    verified = {name: dtype for name, dtype in VERIFIED.items() if name != "unit"}
+    return pl.DataFrame(schema={**{name: tables.TEXTS[name] for name in ADDRESS}, **verified})
