@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from typing import Any
 
 import numpy as np
 import orjson
 import polars as pl
+
+#: What is longer is taken for a text of the pool: it never stands in a report, its digest does.
+MAX_CHARACTERS = 200
+
+
+def short_id(text: str) -> str:
+    """Return an id as reports carry it: itself, or of one with more than MAX_CHARACTERS "sha256:" and 16 hex digits.
+
+    Ids are addresses and stay; a column of texts that is called an id is no reason to stop, since a digest tells rows
+    apart as well, and finds one again.
+    """
+    if len(text) <= MAX_CHARACTERS:
+        return text
+    return f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+
+
+def short_ids(ids: pl.Series) -> pl.Series:
+    """Return a series of ids, each as `short_id` gives it."""
+    if not (ids.str.len_bytes() > MAX_CHARACTERS).any():
+        return ids
+    return pl.Series(ids.name, [None if text is None else short_id(text) for text in ids], dtype=pl.String())
 
 
 def id_text(value: Any) -> str | None:

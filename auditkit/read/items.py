@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from auditkit.formats.fields import build_path, resolve
+from auditkit.read.ids import short_id
 from auditkit.read.labels import DEFAULT_VALUES, UNMAPPED, label_of, value_text
 from auditkit.read.registry import Kind, LabelSource, SliceColumn
 from auditkit.read.tally import Tally
@@ -160,7 +161,8 @@ def _item_id(record: Mapping[str, Any], plan: Plan) -> str | None:
     value = None if plan.id_column is None else record.get(plan.id_column)
     if value is None or isinstance(value, (list, tuple, Mapping)):
         return None
-    return value if isinstance(value, str) else value_text(value)
+    text = value if isinstance(value, str) else value_text(value)
+    return None if text is None else short_id(text)
 
 
 def _notes(tally: Tally, n_textless: int, n_items: int) -> Iterator[str]:

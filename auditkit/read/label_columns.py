@@ -22,6 +22,8 @@ from auditkit.records import LabelRule
 
 #: Distinct unmapped values that are named one by one; the others are counted.
 MAX_VALUES = 20
+#: Longer values are never named: a label column that is declared by mistake may hold the pool's texts.
+MAX_CHARACTERS, MAX_WORDS = 24, 3
 _MISSING: Any = object()
 
 
@@ -65,7 +67,7 @@ class LabelColumn:
             self.is_seen = self.is_seen or value is not _MISSING
             label = label_of(None if value is _MISSING else value, self.rule)
             if label == UNMAPPED:
-                unmapped[_shown(value)] += 1
+                unmapped[value_text(value) or ""] += 1
                 labels.append(None)
             else:
                 assert not isinstance(label, str)
@@ -92,21 +94,24 @@ class LabelColumn:
         unmapped: Counter[str] = Counter()
         for index, label in enumerate(labels):
             if label == UNMAPPED and counts.get(index):
-                unmapped[_shown(values[index])] += counts[index]
+                unmapped[value_text(values[index]) or ""] += counts[index]
         mapped = pl.Series([None if label == UNMAPPED else label for label in labels], dtype=pl.Int8(), strict=False)
         return mapped.gather(indices.cast(pl.UInt32())).alias(self.rule.policy), unmapped
 
     def _name(self, unmapped: Counter[str], tally: Tally) -> None:
-        """Count unmapped values by name, the first MAX_VALUES distinct ones; of the others how many are new."""
+        """Count unmapped values by name, the first MAX_VALUES distinct short ones; of the others how many are new."""
+        before = f"label {self.rule.policy} unmapped"
         for value, n in unmapped.items():
-            if value in self._named or len(self._named) < MAX_VALUES:
+            is_short = len(value) <= MAX_CHARACTERS and len(value.split()) <= MAX_WORDS
+            if is_short and (value in self._named or len(self._named) < MAX_VALUES):
                 self._named.add(value)
-                tally.add(f"label {self.rule.policy} unmapped value {value}", n)
+                tally.add(f"{before} value {_shown(value)}", n)
                 continue
             digest = hashlib.blake2b(value.encode("utf-8", "surrogatepass"), digest_size=8).digest()
             if digest not in self._unnamed:
                 self._unnamed.add(digest)
-                tally.add(f"label {self.rule.policy} unmapped: distinct values beyond the first {MAX_VALUES}")
+                kind = f"short values beyond the first {MAX_VALUES}" if is_short else "longer values"
+                tally.add(f"{before}: distinct {kind}")
 
 
 def label_column(
@@ -170,8 +175,6 @@ def _column(table: Any, path: tuple[str, ...]) -> Any:
     return column
 
 
-def _shown(value: Any) -> str:
-    """Return an unmapped value for a report: escaped, at most 40 characters."""
-    text = value_text(value) or ""
-    text = text if len(text) <= 40 else f"{text[:40]}…"
+def _shown(text: str) -> str:
+    """Return an unmapped value for a report, escaped."""
     return ascii(text) if not text.isprintable() else f"'{text}'"

@@ -14,7 +14,7 @@ from auditkit import tables
 from auditkit.formats import RecordBatch, read_records
 from auditkit.formats.fields import build_path
 from auditkit.read import chats
-from auditkit.read.ids import SeenIds
+from auditkit.read.ids import SeenIds, short_ids
 from auditkit.read.plan import FIRST_RECORDS, Plan, make_plan
 from auditkit.read.tally import Tally
 from auditkit.read.values import Column, names_of
@@ -96,7 +96,7 @@ class _Reader:
     def _row_ids(self, batch: RecordBatch, names: list[str], tally: Tally) -> pl.Series:
         if self.plan.id_name not in names or self.plan.id_name is None:
             return pl.Series([None] * len(batch.numbers), dtype=pl.String())
-        ids = Column(batch, self.plan.id_name).ids()
+        ids = short_ids(Column(batch, self.plan.id_name).ids())
         tally.add("duplicate id", self._ids.add(ids))
         return ids
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -183,6 +184,11 @@ def test_a_list_of_strings_in_a_column_gives_a_part_each() -> None:
 
 
 # ---------------------------------------------------------------- labels
+
+
+def test_an_id_that_is_a_text_is_a_digest() -> None:
+    ids = one([{"id": "q" * 201, "question": "who?"}, {"id": "q" * 200, "question": "why?"}]).items["item_id"].to_list()
+    assert ids == ["sha256:" + hashlib.sha256(b"q" * 201).hexdigest()[:16], "q" * 200]
 
 
 @pytest.mark.parametrize(

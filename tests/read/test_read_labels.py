@@ -152,7 +152,7 @@ def test_columns_of_every_type_equal_the_values_one_by_one(values: list[Any], ki
 
 
 def test_what_is_not_mapped_is_counted_and_named() -> None:
-    rows = [{"text": "t", "v": value} for value in ["Maybe", "maybe", "\x1b[31m", "x" * 50, None, 1]] + [{"text": "t"}]
+    rows = [{"text": "t", "v": value} for value in ["Maybe", "maybe", "\x1b[31m", "x" * 25, None, 1]] + [{"text": "t"}]
     labels, counted = _labels(rows, "harm=v")
     assert labels == {"row": [0, 1, 2, 3, 4, 5, 6], "harm": [None, None, None, None, None, 1, None]}
     assert counted == {
@@ -160,7 +160,20 @@ def test_what_is_not_mapped_is_counted_and_named() -> None:
         "label harm unmapped": 4,
         "label harm unmapped value 'maybe'": 2,
         "label harm unmapped value '\\x1b[31m'": 1,
-        f"label harm unmapped value '{'x' * 40}…'": 1,
+        "label harm unmapped: distinct longer values": 1,
+    }
+
+
+@pytest.mark.parametrize("as_frame", [True, False])
+def test_a_text_column_that_is_declared_as_a_label_is_not_shown(as_frame: bool) -> None:
+    texts = ["how do I bake", "x" * 24, "x" * 25, "How do I bake bread?", "how do I bake bread?", "y" * 5000, "a b c"]
+    rows = [{"text": text, "n": 1} for text in texts]
+    _, counted = _labels(pl.DataFrame(rows) if as_frame else rows, "harm=text", fields=("n",))
+    assert counted == {
+        "label harm unmapped": 7,
+        f"label harm unmapped value '{'x' * 24}'": 1,
+        "label harm unmapped value 'a b c'": 1,
+        "label harm unmapped: distinct longer values": 4,
     }
 
 
@@ -169,7 +182,7 @@ def test_many_unmapped_values_are_counted_exactly(tmp_path: Path) -> None:
     path.write_bytes(b"".join(orjson.dumps({"text": "t", "v": f"v{i % 70}"}) + b"\n" for i in range(700)))
     _, counted = _labels(str(path), "harm=v", shard_bytes=2000)
     assert counted.pop("label harm unmapped") == 700
-    assert counted.pop("label harm unmapped: distinct values beyond the first 20") == 50
+    assert counted.pop("label harm unmapped: distinct short values beyond the first 20") == 50
     assert counted == {f"label harm unmapped value 'v{i}'": 10 for i in range(20)}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import gzip
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -206,6 +207,17 @@ def test_ids() -> None:
     assert texts["row_id"].to_list() == ["3", None, "3", "3"]
     assert counted["duplicate id"] == 2
     assert read(["t"])[0]["row_id"].to_list() == [None]
+
+
+@pytest.mark.parametrize("as_frame", [True, False])
+def test_an_id_that_is_a_text_is_a_digest(as_frame: bool) -> None:
+    long = "é" * 201
+    digest = f"sha256:{hashlib.sha256(long.encode()).hexdigest()[:16]}"
+    rows = [{"id": text, "text": "t"} for text in ("é" * 200, long, None, long)]
+    texts, counted = read(pl.DataFrame(rows) if as_frame else rows)
+    assert texts["row_id"].to_list() == ["é" * 200, digest, None, digest]
+    assert counted["duplicate id"] == 1
+    assert read([{"id": [long], "text": "t"}])[0]["row_id"][0].startswith("sha256:")
 
 
 def test_ids_that_come_again_in_later_shards(tmp_path: Path) -> None:
