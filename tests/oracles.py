@@ -72,6 +72,16 @@ def stands_at(needle: Words, tokens: Words) -> list[int]:
     return [i for i in range(len(tokens) - len(needle) + 1) if list(tokens[i : i + len(needle)]) == list(needle)]
 
 
+def longest_run(left: Words, right: Words) -> tuple[int, int]:
+    """Return the length of the longest run of tokens in both, and where it first stands in `left`."""
+    for size in range(min(len(left), len(right)), 0, -1):
+        theirs = shingle_set(right, size)
+        for i in range(len(left) - size + 1):
+            if tuple(left[i : i + size]) in theirs:
+                return size, i
+    return 0, 0
+
+
 # ---------------------------------------------------------------- seeds
 
 
@@ -102,10 +112,14 @@ def seeds(texts: Sequence[Words], shortest: Sequence[int], max_texts: int, max_g
     return found
 
 
+#: So many seeds of one item near one diagonal make a candidate whatever else the window holds.
+STRETCH_SEEDS = 8
+
+
 def scan(
     rows: Sequence[Words], texts: Sequence[Words], seeds_of: Sequence[dict[int, Words]]
 ) -> list[tuple[int, int, int, int, int]]:
-    """Return (row, text, first, last, shared) of every window that shares enough tokens with a text.
+    """Return (row, text, first, last, shared) of every window that shares enough with a text.
 
     Every row is laid beside every text: each seed that stands in the row gives a diagonal (its place in the row less
     that in the text), diagonals without a jump between them make one window.
@@ -118,7 +132,7 @@ def scan(
             for group in _without_jumps(diagonals, slack):
                 first, last = max(0, group[0] - slack), min(len(row), group[-1] + len(text) + slack)
                 shared = sum((Counter(row[first:last]) & Counter(text)).values())
-                if _is_enough(shared, len(text), last - first):
+                if len(group) >= STRETCH_SEEDS or _is_enough(shared, len(text), last - first):
                     found.append((r, t, first, last, shared))
     return found
 

@@ -46,7 +46,10 @@ class MinHashDetector:
                 raise UsageError(f"minhash.{name} is {value}, expected a number in (0, 1]")
         if self.n_permutations < 1:
             raise UsageError(f"minhash.permutations is {self.n_permutations}, expected at least 1")
-        if (self.n_bands == 0) != (self.n_rows == 0) or self.n_bands * self.n_rows > self.n_permutations:
+        if not 0 <= self.seed < 1 << 32:
+            raise UsageError(f"minhash.seed is {self.seed}, expected a whole number from 0 to {(1 << 32) - 1}")
+        is_both = min(self.n_bands, self.n_rows) > 0 or self.n_bands == self.n_rows == 0
+        if not is_both or self.n_bands * self.n_rows > self.n_permutations:
             raise UsageError(
                 f"minhash.bands is {self.n_bands} and minhash.rows {self.n_rows}, expected both or neither, and at "
                 f"most {self.n_permutations} permutations between them"

@@ -70,7 +70,7 @@ class SeedIndex:
             0,
             len(rows.tokens),
         )
-        return candidates("seeds", found[:, 0], found[:, 1], found[:, 2], found[:, 3])
+        return candidates("seeds", found[:, 0], found[:, 1], found[:, 2], found[:, 3], shared=found[:, 4])
 
     def describe(self) -> dict[str, Any]:
         """Return the settings and the size of the index."""
@@ -122,12 +122,12 @@ def _levels(
         gram = extend_all(gram, hashes[offsets[text] + position + size - 1])
         spread = _texts_per_gram(gram, text)
         is_seed = (spread <= settings.max_texts) & (size >= shortest[text])
-        can_grow = ~is_seed & (position + size < lengths[text])
-        if size == settings.max_gram or not can_grow.any():
-            # Texts made of shared phrases only keep their longest grams: no item is left without a path.
-            has_seed[text[is_seed]] = True
-            is_seed |= ~has_seed[text]
-            can_grow[:] = False
+        can_grow = ~is_seed & (position + size < lengths[text]) & (size < settings.max_gram)
+        has_seed[text[is_seed]] = True
+        # A text of shared phrases only keeps the longest grams it got to: no item is left without a path.
+        has_hope = has_seed.copy()
+        has_hope[text[can_grow]] = True
+        is_seed |= ~has_hope[text]
         has_seed[text[is_seed]] = True
         levels.append(_Level(np.unique(gram[can_grow]), gram[is_seed], text[is_seed], position[is_seed]))
         gram, text, position = gram[can_grow], text[can_grow], position[can_grow]
