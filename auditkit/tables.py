@@ -35,6 +35,7 @@ CANDIDATES: Schema = {
     "text": pl.Int64(),  # index of the distinct item text
     "first": pl.Int64(),  # window of the row, in tokens, half open
     "last": pl.Int64(),
+    "shared": pl.Int64(),  # tokens that window and item share, null where the detector did not count them
     "detector": pl.String(),  # exact | seeds | minhash | an encoder's name
     "cosine": pl.Float64(),  # null for lexical detectors
 }

@@ -72,7 +72,7 @@ class ParaphraseIndex:
         unit = pairs["unit"].to_numpy()
         return candidates(
             self.encoder.name, unit, pairs["text"].to_numpy(), np.zeros(len(unit), np.int64), rows.tokens.lengths[unit],
-            pairs["cosine"].to_numpy(),
+            cosine=pairs["cosine"].to_numpy(),
         )  # fmt: skip
 
     def _block(self, texts: list[str], base: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:

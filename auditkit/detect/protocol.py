@@ -55,6 +55,8 @@ def candidates(
     text: NDArray[np.int64],
     first: NDArray[np.int64],
     last: NDArray[np.int64],
+    *,
+    shared: NDArray[np.int64] | None = None,
     cosine: NDArray[np.float64] | None = None,
 ) -> pl.DataFrame:
     """Return a frame of tables.CANDIDATES made of columns of equal length."""
@@ -62,5 +64,8 @@ def candidates(
         {"unit": unit, "text": text, "first": first, "last": last},
         schema={name: tables.CANDIDATES[name] for name in ("unit", "text", "first", "last")},
     )
+    counts = pl.lit(None, pl.Int64) if shared is None else pl.Series("shared", shared, dtype=pl.Int64)
     cosines = pl.lit(None, pl.Float64) if cosine is None else pl.Series("cosine", cosine, dtype=pl.Float64)
-    return frame.with_columns(pl.lit(detector).alias("detector"), cosines.alias("cosine"))
+    return frame.with_columns(
+        counts.alias("shared"), pl.lit(detector).alias("detector"), cosines.alias("cosine")
+    ).select(tables.CANDIDATES.keys())

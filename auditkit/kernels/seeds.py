@@ -67,10 +67,14 @@ def shared_tokens(window: NDArray[np.uint64], item: NDArray[np.uint64]) -> int:
     return shared
 
 
+#: So many seeds of one item near one diagonal make a candidate of any window: a stretch of a long item.
+STRETCH_SEEDS = 8
+
+
 @kernel
-def is_candidate(shared: int, n_item: int, n_window: int) -> bool:
-    """Return whether a window shares enough tokens: half of the item, or most of a row that is a part of it."""
-    if 2 * shared >= n_item:
+def is_candidate(shared: int, n_item: int, n_window: int, n_hits: int) -> bool:
+    """Return whether a window shares enough: half of the item, a long stretch of it, or most of a short row with it."""
+    if 2 * shared >= n_item or n_hits >= STRETCH_SEEDS:
         return True
     return n_window < n_item and 4 * shared >= 3 * n_window and 10 * shared >= 3 * n_item
 
@@ -114,6 +118,7 @@ def scan_rows(
             slack = max(4, n_item // 3)
             first_diagonal = (ordered[at] & 0xFFFFFFFF) - DIAGONAL_SHIFT
             last_diagonal = first_diagonal
+            begin = at
             at += 1
             # Hits of one copy lie on near diagonals; a jump is another copy further on in the row.
             while at < n and ordered[at] >> 32 == text:
@@ -127,7 +132,7 @@ def scan_rows(
             shared = shared_tokens(
                 tokens[base + low : base + high], item_tokens[item_offsets[text] : item_offsets[text + 1]]
             )
-            if is_candidate(shared, n_item, high - low):
+            if is_candidate(shared, n_item, high - low, at - begin):
                 if n_found == len(found):
                     grown = np.empty((2 * n_found, 5), np.int64)
                     grown[:n_found] = found
@@ -136,3 +141,40 @@ def scan_rows(
                 found[n_found, 2], found[n_found, 3], found[n_found, 4] = low, high, shared
                 n_found += 1
     return found[:n_found].copy()
+
+
+@kernel
+def longest_runs(
+    row_tokens: NDArray[np.uint64],
+    row_offsets: NDArray[np.int64],
+    item_tokens: NDArray[np.uint64],
+    item_offsets: NDArray[np.int64],
+    pairs: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Return the longest run of tokens that a window and an item share, of several the first in the row.
+
+    Args:
+        row_tokens, row_offsets: tokens of the rows.
+        item_tokens, item_offsets: tokens of the item texts, in their order.
+        pairs: int64 of shape [n, 4]: row, item text, first and last token of the window (half open).
+
+    Returns:
+        int64 of shape [n, 3]: length, first token in the row (from the row's start), first token in the item.
+    """
+    result = np.zeros((len(pairs), 3), np.int64)
+    for p in range(len(pairs)):
+        base = row_offsets[pairs[p, 0]]
+        start, end = item_offsets[pairs[p, 1]], item_offsets[pairs[p, 1] + 1]
+        # lengths[j + 1] is the run that ends at this row token and item token j.
+        lengths = np.zeros(end - start + 1, np.int64)
+        for i in range(pairs[p, 2], pairs[p, 3]):
+            token = row_tokens[base + i]
+            for j in range(end - start - 1, -1, -1):
+                if item_tokens[start + j] != token:
+                    lengths[j + 1] = 0
+                    continue
+                run = lengths[j] + 1
+                lengths[j + 1] = run
+                if run > result[p, 0]:
+                    result[p, 0], result[p, 1], result[p, 2] = run, i - run + 1, j - run + 1
+    return result

@@ -16,6 +16,7 @@ class Pair:
         is_equal: row and item have the same tokens.
         holds_item: the item's tokens stand together in the window.
         is_held: the row's tokens stand together in the item.
+        run: tokens of the longest stretch that window and item share unchanged.
         lacks_only_common: every item token that the row lacks is common in the benchmarks.
     """
 
@@ -27,6 +28,7 @@ class Pair:
     is_equal: bool
     holds_item: bool
     is_held: bool
+    run: int
     lacks_only_common: bool
     ratio: float
     token_sort: float
@@ -42,6 +44,7 @@ class Decision:
         rule: the rule of rules.toml that decided; `threshold` the number it compared `score` with.
         kind: the rapidfuzz function behind `score`.
         is_partial: whether less than the whole item matched (such matches may be weakened by their frequency).
+        is_stretch: whether it rests on the longest shared run alone.
     """
 
     tier: str
@@ -51,15 +54,17 @@ class Decision:
     score: float
     kind: str
     is_partial: bool
+    is_stretch: bool = False
 
 
 def decide(pair: Pair, prepared: PreparedItems, tiers: frozenset[str]) -> Decision | None:
     """Return the strongest decision for a pair among the tiers that run, or None where no rule is reached."""
     options = [_exact(pair, prepared), _holds(pair, prepared), _near(pair, prepared), _contained(pair, prepared)]
+    options.append(_stretch(pair, prepared))
     condemned = [d for d in options if d and d.tier in tiers and d.verdict == "contaminated"]
     if condemned:
         return condemned[0]
-    options += [_near_review(pair, prepared), _contained_review(pair, prepared)]
+    options += [_near_review(pair, prepared), _contained_review(pair, prepared), _stretch_review(pair, prepared)]
     return next((d for d in options if d and d.tier in tiers), None)
 
 
@@ -117,6 +122,25 @@ def _contained(pair: Pair, prepared: PreparedItems) -> Decision | None:
     return Decision(
         "contained", "contaminated", "contained.part_tokens", rule.part_tokens, pair.partial, "partial_ratio", True
     )
+
+
+def _stretch(pair: Pair, prepared: PreparedItems) -> Decision | None:
+    """Decide a long row that holds most of a long item unchanged, its rest cut off or rewritten."""
+    rule = prepared.rules.contained
+    if pair.run < rule.stretch_tokens or not at_least(pair.run, rule.part_tokens, pair.n_item):
+        return None
+    share = pair.run / pair.n_item
+    return Decision("contained", "contaminated", "contained.stretch_tokens", rule.part_tokens, share, "run", True, True)
+
+
+def _stretch_review(pair: Pair, prepared: PreparedItems) -> Decision | None:
+    rule = prepared.rules.contained
+    is_most = pair.run >= rule.review_stretch_tokens and at_least(pair.run, rule.part_tokens, pair.n_item)
+    if not is_most and pair.run < rule.stretch_tokens:
+        return None
+    share = pair.run / pair.n_item
+    name = "review_stretch_tokens" if is_most else "stretch_tokens"
+    return Decision("contained", "review", f"contained.{name}", rule.part_tokens, share, "run", True, True)
 
 
 def _near_review(pair: Pair, prepared: PreparedItems) -> Decision | None:

@@ -106,7 +106,11 @@ def verify(
         decision = decide(pair, prepared, tiers)
         if decision is None:
             continue
-        spans = _align(decision, scores.windows[i], unit, text, (first, last), rows, prepared)
+        if decision.is_stretch:
+            length, in_row, in_item = scores.runs[i].tolist()
+            spans = Spans((in_row, in_row + length), (in_item, in_item + length))
+        else:
+            spans = _align(decision, scores.windows[i], unit, text, (first, last), rows, prepared)
         if _is_template_only(decision, spans, unit, text, rows, prepared):
             n_template_only += 1
             continue
@@ -129,7 +133,8 @@ def _worth_deciding(
     n_item = prepared.items.tokens.lengths[candidates["text"].to_numpy()]
     is_near = (scores.ratio >= whole) | (scores.token_sort >= min(near.review_ratio, near.short_ratio, near.token_sort))
     is_held = scores.partial >= np.where(n_row < n_item, contained.ratio, min(contained.ratio, contained.review_ratio))
-    return np.flatnonzero(is_near | is_held)
+    is_stretch = scores.runs[:, 0] >= min(contained.stretch_tokens, contained.review_stretch_tokens)
+    return np.flatnonzero(is_near | is_held | is_stretch)
 
 
 def _pair(unit: int, text: int, scores: Scores, i: int, rows: ShardRows, prepared: PreparedItems) -> Pair:
@@ -145,6 +150,7 @@ def _pair(unit: int, text: int, scores: Scores, i: int, rows: ShardRows, prepare
         is_unspaced=is_unspaced,
         is_equal=n_item == n_row and row == item,
         holds_item=_stands_in(item, window, is_unspaced),
+        run=int(scores.runs[i, 0]),
         is_held=n_row < n_item and _stands_in(window, item, is_unspaced),
         lacks_only_common=_lacks_only_common(rows.hashes(unit), prepared.tokens(text), prepared),
         ratio=float(scores.ratio[i]),

@@ -31,6 +31,8 @@ class Contained:
     part_tokens: float
     part_min_tokens: int
     review_part_tokens: float
+    stretch_tokens: int
+    review_stretch_tokens: int
 
 
 @dataclass(frozen=True)

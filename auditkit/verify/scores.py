@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from rapidfuzz import fuzz, process
 from rapidfuzz.distance import Indel
 
+from auditkit.kernels.seeds import longest_runs
 from auditkit.text.normalise import Tokens
 from auditkit.verify.items import PreparedItems
 
@@ -26,6 +27,7 @@ class Scores:
         ratio, token_sort: similarity of row and item in [0, 1], 0 where not compared: float64 [n].
         partial: similarity of the item and its best stretch of the window (or of the window and its best stretch of the
             item, whichever is shorter), float64 [n].
+        runs: longest shared run of tokens: length, first token in the row, first in the item: int64 [n, 3].
     """
 
     windows: list[str]
@@ -33,6 +35,7 @@ class Scores:
     ratio: NDArray[np.float64]
     token_sort: NDArray[np.float64]
     partial: NDArray[np.float64]
+    runs: NDArray[np.int64]
 
 
 def score(candidates: pl.DataFrame, tokens: Tokens, prepared: PreparedItems) -> Scores:
@@ -47,14 +50,37 @@ def score(candidates: pl.DataFrame, tokens: Tokens, prepared: PreparedItems) -> 
     sortable = whole & ~prepared.items.are_unspaced[text]
     sorted_rows = [" ".join(sorted(row.split())) if yes else "" for row, yes in zip(rows, sortable, strict=True)]
     sorted_items = [prepared.sorted_texts[t] for t in text]
-    partial = process.cpdist(windows, items, scorer=fuzz.partial_ratio, dtype=np.float64) / 100
+    partial = _partial(candidates, windows, items, n_item)
     return Scores(
         windows,
         rows,
         _similarity(rows, items) * whole,
         _similarity(sorted_rows, sorted_items) * sortable,
-        np.round(partial, 9),
+        partial,
+        _runs(candidates, tokens, prepared),
     )
+
+
+def _partial(
+    candidates: pl.DataFrame, windows: list[str], items: list[str], n_item: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return partial_ratio / 100, 0 for windows that share too few tokens with the item to reach any rule by it.
+
+    Those are candidates for the stretch they share; on long texts partial_ratio costs more than all the rest together.
+    """
+    n_window = (candidates["last"] - candidates["first"]).to_numpy()
+    shared = candidates["shared"].fill_null(1 << 40).to_numpy()
+    is_part = (n_window < n_item) & (4 * shared >= 3 * n_window) & (10 * shared >= 3 * n_item)
+    is_worth = (2 * shared >= n_item) | is_part
+    left = [text if yes else "" for text, yes in zip(windows, is_worth, strict=True)]
+    partial = process.cpdist(left, items, scorer=fuzz.partial_ratio, dtype=np.float64) / 100
+    return np.round(partial * is_worth, 9)
+
+
+def _runs(candidates: pl.DataFrame, tokens: Tokens, prepared: PreparedItems) -> NDArray[np.int64]:
+    items = prepared.items.tokens
+    pairs = candidates.select("unit", "text", "first", "last").to_numpy()
+    return longest_runs(tokens.hashes, tokens.offsets, items.hashes, items.offsets, np.ascontiguousarray(pairs))
 
 
 def _similarity(left: list[str], right: list[str]) -> NDArray[np.float64]:
