@@ -15,8 +15,10 @@ def publish(folder: Path, contents: Mapping[str, bytes], last: str) -> None:
     An earlier file of the name `last` is taken away first, so that it never vouches for newer or half-replaced ones.
 
     Raises:
-        OutputError: the folder cannot be made, a file cannot be written, or no space is left; no temporary file stays.
+        OutputError: the folder cannot be made, a file cannot be written, or no space is left; no temporary file stays,
+            nor a folder that was made for it.
     """
+    made = [path for path in (folder, *folder.absolute().parents) if not path.exists()]
     names = [*sorted(name for name in contents if name != last), last]
     staged = {name: folder / f".{name}.{os.getpid()}.tmp" for name in names}
     try:
@@ -33,6 +35,7 @@ def publish(folder: Path, contents: Mapping[str, bytes], last: str) -> None:
         ) from None
     finally:
         _clean(list(staged.values()))
+        _remove_empty(made)
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -48,3 +51,12 @@ def _clean(paths: list[Path]) -> None:
             path.unlink(missing_ok=True)
         except OSError:  # the folder itself is missing or read-only: nothing of ours is in it
             continue
+
+
+def _remove_empty(made: list[Path]) -> None:
+    """Remove folders, innermost first, up to the first that holds something."""
+    for folder in made:
+        try:
+            folder.rmdir()
+        except OSError:
+            return

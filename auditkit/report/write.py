@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from auditkit.records import AuditReport
@@ -10,11 +11,11 @@ from auditkit.report.html import render as render_html
 from auditkit.report.markdown import render as render_markdown
 
 
-def write_all(report: AuditReport, folder: Path) -> None:
-    """Write report.md, report.html, matches.parquet, items.parquet, timing.json and, last, report.json.
+def write_all(report: AuditReport, folder: Path, extra: Mapping[str, bytes] | None = None) -> None:
+    """Write report.md, report.html, matches.parquet, items.parquet, timing.json, `extra` and, last, report.json.
 
     Raises:
         OutputError: the folder cannot be written.
     """
     views = {"report.md": render_markdown(report), "report.html": render_html(report)}
-    as_json.write(report, folder, {name: text.encode("utf-8") for name, text in views.items()})
+    as_json.write(report, folder, {name: text.encode("utf-8") for name, text in views.items()} | dict(extra or {}))

@@ -22,11 +22,13 @@ def plan_digest(inputs: Sequence[str], settings: Mapping[str, Any]) -> str:
     return hashlib.sha256(body.encode()).hexdigest()
 
 
-def claim_folder(folder: Path, inputs: Sequence[str], settings: Mapping[str, Any], overwrite: bool) -> None:
-    """Make `folder` this run's, by plan.json.
+def claim_folder(folder: Path, inputs: Sequence[str], settings: Mapping[str, Any], overwrite: bool) -> bytes:
+    """Return the content of this run's plan.json, to be written with its report, where it may write to `folder`.
+
+    Nothing is written here: an audit that fails leaves no trace. That the folder can be written is seen beforehand.
 
     Args:
-        folder: made where it is missing.
+        folder: may be missing.
         inputs: names and digests of what is read.
         settings: all settings, as plain values.
         overwrite: take over the folder of another audit.
@@ -36,23 +38,35 @@ def claim_folder(folder: Path, inputs: Sequence[str], settings: Mapping[str, Any
     """
     digest = plan_digest(inputs, settings)
     seen = _plan_of(folder)
-    if seen is None and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if seen is None and folder.exists() and (not folder.is_dir() or _holds_something(folder)):
         raise OutputError(f"{folder} is in use and is no audit folder (it has no {PLAN}); choose another with --out")
     if seen is not None and seen != digest and not overwrite:
         raise OutputError(
             f"{folder} holds an audit of other inputs, settings or version (plan {seen[:12]}, this one {digest[:12]}); "
             "choose another folder with --out, or replace it with --overwrite"
         )
-    spare = folder / f".{PLAN}.{os.getpid()}"
+    _check_writable(folder)
+    return (json.dumps({"plan": digest, "inputs": list(inputs)}, indent=2, ensure_ascii=False) + "\n").encode("utf-8")
+
+
+def _holds_something(folder: Path) -> bool:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        spare.write_text(
-            json.dumps({"plan": digest, "inputs": list(inputs)}, indent=2, ensure_ascii=False) + "\n", "utf-8"
-        )
-        spare.replace(folder / PLAN)
+        return any(folder.iterdir())
     except OSError as error:
-        spare.unlink(missing_ok=True)
-        raise OutputError(f"{folder} cannot be written: {error.strerror}; choose another folder with --out") from None
+        raise OutputError(f"{folder} cannot be read: {error.strerror}; choose another folder with --out") from None
+
+
+def _check_writable(folder: Path) -> None:
+    """Check that the nearest folder that exists can be written to.
+
+    Raises:
+        OutputError: it cannot, or a file stands in the way.
+    """
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not there.is_dir():
+        raise OutputError(f"{folder} cannot be made: {there} is a file; choose another folder with --out")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise OutputError(f"{folder} cannot be written: no permission for {there}; choose another folder with --out")
 
 
 def _plan_of(folder: Path) -> str | None:

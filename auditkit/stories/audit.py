@@ -15,7 +15,7 @@ import polars as pl
 from auditkit import read
 from auditkit.records import AuditReport, Benchmark, Pool, Source, SourceResult
 from auditkit.report.write import write_all
-from auditkit.run.plan import claim_folder
+from auditkit.run.plan import PLAN, claim_folder
 from auditkit.run.versions import versions
 from auditkit.stories.scan import Progress, Scanner, Shard
 from auditkit.stories.settings import AuditSettings, as_plain, changed
@@ -54,8 +54,9 @@ def audit(
     opened = read.open_benchmarks(benchmarks)
     sources = read.open_pool(pool, settings.read)
     plan = as_plain(settings, pool, benchmarks)
+    claim = b""
     if out is not None:
-        claim_folder(Path(out), _inputs(sources, opened), plan | {"rules": rules.as_dict()}, overwrite)
+        claim = claim_folder(Path(out), _inputs(sources, opened), plan | {"rules": rules.as_dict()}, overwrite)
     scanner = Scanner.make(opened, settings, rules)
     shards = [
         scanner.scan(batch, on_progress)
@@ -65,7 +66,7 @@ def audit(
     report = _report(sources, opened, scanner, shards, settings, plan)
     if out is None:
         return report
-    write_all(report, Path(out))
+    write_all(report, Path(out), {PLAN: claim})
     return replace(report, folder=Path(out))
 
 
