@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from auditkit.errors import InputError
 
@@ -14,8 +14,11 @@ _NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?", re.ASCII)
 _FORM = "expected hf:org/name, hf:org/name:config, hf:org/name:config:split or hf:org/name::split, each with @revision"
 _GONE = frozenset({"DatasetNotFoundError", "RepositoryNotFoundError", "RevisionNotFoundError"})
 _UNREACHABLE = frozenset(
-    {"OSError", "TimeoutError", "OfflineModeIsEnabled", "LocalEntryNotFoundError", "TransportError"}
+    {"ConnectionError", "TimeoutError", "OfflineModeIsEnabled", "LocalEntryNotFoundError", "TransportError"}
 )
+_SEVERAL_CONFIGURATIONS = "Config name is missing"
+
+Fault = Literal["gated", "gone", "unreachable", "configuration", "other"]
 
 
 @dataclass(frozen=True)
@@ -62,19 +65,17 @@ def load_hub(text: str) -> dict[str, Any]:
 
 def _reason(name: HubName, exc: Exception) -> str:
     """Return why a data set could not be loaded, and what to do."""
-    causes = list(_causes(exc))
-    kinds = {kind.__name__ for cause in causes for kind in type(cause).__mro__}
-    text = " ".join(" ".join(str(cause) for cause in causes).split())
+    fault = hub_fault(exc)
     first = (str(exc).strip() or type(exc).__name__).split("\n", 1)[0][:300]
-    if "GatedRepoError" in kinds or re.search(r"\bgated (dataset|repo)", text):
+    if fault == "gated":
         return f"access is gated ({first}); ask for access on its Hub page, then log in with: hf auth login"
-    if kinds & _GONE:
+    if fault == "gone":
         return (
             f"no such data set or revision, or it is private ({first}); check the name, or log in with: hf auth login"
         )
-    if "Config name is missing" in text:
-        return f"it has several configurations ({text[:300]}); add one: hf:{name.name}:CONFIG"
-    if kinds & _UNREACHABLE:
+    if fault == "configuration":
+        return f"it has several configurations ({' '.join(str(exc).split())[:300]}); add one: hf:{name.name}:CONFIG"
+    if fault == "unreachable":
         return (
             f"not in the cache, and the Hub cannot be reached ({first}); connect to the network once, or fetch it "
             f"elsewhere (hf download --repo-type dataset {name.name} --local-dir DIR) and name DIR instead"
@@ -82,11 +83,34 @@ def _reason(name: HubName, exc: Exception) -> str:
     return f"`datasets` cannot load it ({first}); check configuration, split and revision, or name its files instead"
 
 
+def hub_fault(exc: BaseException) -> Fault:
+    """Return what a failure of `datasets` or `huggingface_hub` means, by the types and HTTP answers behind it.
+
+    Messages hold names of data sets, and decide nothing, but for a configuration that is not named: that is a bare
+    ValueError. The Hub answers 401 for what does not exist as well, so a "not found" weighs more than the number.
+    """
+    causes = list(_causes(exc))
+    kinds = {kind.__name__ for cause in causes for kind in type(cause).__mro__}
+    answers = {getattr(getattr(cause, "response", None), "status_code", None) for cause in causes}
+    if "GatedRepoError" in kinds:
+        return "gated"
+    if kinds & _GONE or 404 in answers:
+        return "gone"
+    if answers & {401, 403}:
+        return "gated"
+    if kinds & _UNREACHABLE:
+        return "unreachable"
+    is_open = isinstance(exc, ValueError) and str(exc).startswith(_SEVERAL_CONFIGURATIONS)
+    return "configuration" if is_open else "other"
+
+
 def _causes(exc: BaseException) -> Iterator[BaseException]:
+    seen: set[int] = set()
     error: BaseException | None = exc
-    while error is not None:
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
         yield error
-        error = error.__cause__
+        error = error.__cause__ or error.__context__
 
 
 def splits_of(data: Any) -> dict[str, Any]:

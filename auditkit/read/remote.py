@@ -7,12 +7,11 @@ import os
 import re
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from auditkit.errors import BenchmarkError
-from auditkit.read.hub import HubName
+from auditkit.read.hub import HubName, hub_fault
 
 _TIMEOUT_SECONDS = 60
 OFFLINE_HINT = (
@@ -62,20 +61,22 @@ def load_split(spec: HubName) -> Any:
 
 def hub_error(exc: BaseException, spec: HubName) -> BenchmarkError:
     """Return the error that says what a failure of `datasets` or `huggingface_hub` means, and what to do."""
-    causes = list(_chain(exc))
-    names = {cause for error in causes for cause in (kind.__name__ for kind in type(error).__mro__)}
-    text = " ".join(str(error) for error in causes)
-    status = {getattr(getattr(error, "response", None), "status_code", None) for error in causes}
-    if "GatedRepoError" in names or re.search(r"\bgated (dataset|repo)", text) or status & {401, 403}:
+    fault = hub_fault(exc)
+    if fault == "gated":
         return gated_error(hub_location(spec), hub_page(spec))
-    if names & {"RepositoryNotFoundError", "DatasetNotFoundError", "RevisionNotFoundError"} or 404 in status:
+    if fault == "gone":
         return BenchmarkError(
             f"{hub_location(spec)}: no such dataset or revision on the Hub, or it is private; see {hub_page(spec)}, "
             "and log in with `hf auth login` if it is yours"
         )
-    if names & {"ConnectionError", "OfflineModeIsEnabled", "TimeoutError", "LocalEntryNotFoundError", "TransportError"}:
+    if fault == "unreachable":
         return UnreachableError(
             f"{hub_location(spec)}: not cached, and the Hub cannot be reached from here; {OFFLINE_HINT}"
+        )
+    if fault == "configuration":
+        return BenchmarkError(
+            f"{hub_location(spec)}: has several configurations ({' '.join(str(exc).split())[:300]}); name one: "
+            f"hf:{spec.name}:CONFIG:SPLIT"
         )
     first = (str(exc).splitlines() or [""])[0][:300]
     return BenchmarkError(
@@ -89,15 +90,6 @@ def gated_error(location: str, page: str) -> BenchmarkError:
         f"{location}: gated, and this account has no access; accept its terms at {page}, then log in with "
         "`hf auth login` (or set HF_TOKEN) and run the command again"
     )
-
-
-def _chain(exc: BaseException) -> Iterator[BaseException]:
-    seen: set[int] = set()
-    error: BaseException | None = exc
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
-        yield error
-        error = error.__cause__ or error.__context__
 
 
 def is_offline() -> bool:

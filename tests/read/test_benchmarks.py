@@ -506,12 +506,13 @@ def test_a_hub_dataset_on_this_machine_is_loaded_and_its_splits_told_apart(
     ("failure", "kind", "words"),
     [
         (GatedRepoError("403 Client Error"), BenchmarkError, "gated, and this account has no access"),
-        (ValueError("Dataset 'a/b' is a gated dataset on the Hub."), BenchmarkError, "hf auth login"),
+        (ValueError("Config name is missing.\nPlease pick one among: ['x', 'y']"), BenchmarkError,
+         "several configurations (Config name is missing. Please pick one among: ['x', 'y']); name one: hf:a/b:CONFIG"),
         (ConnectionError("Couldn't reach 'a/aggregated repos'"), UnreachableError, "cannot be reached"),
         (TimeoutError("timed out"), UnreachableError, "NAME=PATH"),
         (ValueError("BuilderConfig 'x' not found.\nAvailable: y"), BenchmarkError, "BuilderConfig 'x' not found."),
     ],
-)
+)  # fmt: skip
 def test_failures_of_the_hub_say_what_to_do(failure: Exception, kind: type[BenchmarkError], words: str) -> None:
     made = hub_error(failure, HubName("a/b", "", "test"))
     assert type(made) is kind

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 import datasets
 import pytest
 from read_support import addresses, source_of
 
-from auditkit.errors import InputError
+from auditkit.errors import BenchmarkError, InputError
 from auditkit.read import open_pool, read_texts
-from auditkit.read.hub import HubName, load_hub, parse_hub_name
+from auditkit.read.hub import HubName, hub_fault, load_hub, parse_hub_name
+from auditkit.read.remote import UnreachableError, hub_error
 from auditkit.records import ReadSettings
 
 
@@ -61,6 +63,55 @@ class DatasetNotFoundError(Exception):
     pass
 
 
+class RepositoryNotFoundError(Exception):
+    pass
+
+
+class GatedRepoError(RepositoryNotFoundError):
+    pass
+
+
+class AnswerError(Exception):
+    def __init__(self, status_code: int) -> None:
+        super().__init__(f"Client Error for url: 401 403 404 gated dataset {status_code}")
+        self.response = SimpleNamespace(status_code=status_code)
+
+
+def because(error: Exception, cause: Exception) -> Exception:
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "fault"),
+    [
+        (GatedRepoError("x"), "gated"),
+        (because(DatasetNotFoundError("x"), GatedRepoError("x")), "gated"),
+        (because(ValueError("x"), because(RepositoryNotFoundError("x"), AnswerError(401))), "gone"),
+        (because(ValueError("x"), AnswerError(401)), "gated"),
+        (AnswerError(403), "gated"),
+        (AnswerError(404), "gone"),
+        (AnswerError(500), "other"),
+        (ConnectionError("a gated dataset, 401"), "unreachable"),
+        (TimeoutError(), "unreachable"),
+        (OSError(28, "No space left on device"), "other"),
+        (PermissionError(13, "Permission denied: a gated repo"), "other"),
+        (ValueError("Config name is missing.\nPick one"), "configuration"),
+        (ValueError("'org/a gated dataset' has no split 401"), "other"),
+    ],
+)
+def test_failures_are_told_apart_by_type_and_answer_not_by_words(error: Exception, fault: str) -> None:
+    assert hub_fault(error) == fault
+    assert type(hub_error(error, HubName("a/b"))) is (UnreachableError if fault == "unreachable" else BenchmarkError)
+
+
+def test_one_cause_may_stand_in_a_ring() -> None:
+    error = because(ValueError("a"), ValueError("b"))
+    assert error.__cause__ is not None
+    error.__cause__.__cause__ = error
+    assert hub_fault(error) == "other"
+
+
 @pytest.mark.parametrize(
     ("error", "said"),
     [
@@ -68,7 +119,7 @@ class DatasetNotFoundError(Exception):
          "hf:org/name: not in the cache, and the Hub cannot be reached (Couldn't reach 'org/name' on the Hub "
          "(LocalEntryNotFoundError)); connect to the network once, or fetch it elsewhere "
          "(hf download --repo-type dataset org/name --local-dir DIR) and name DIR instead"),
-        (DatasetNotFoundError("Dataset 'org/name' is a gated dataset on the Hub."),
+        (because(DatasetNotFoundError("Dataset 'org/name' is a gated dataset on the Hub."), GatedRepoError("403")),
          "hf:org/name: access is gated (Dataset 'org/name' is a gated dataset on the Hub.); ask for access on its Hub "
          "page, then log in with: hf auth login"),
         (DatasetNotFoundError("Dataset 'org/name' doesn't exist on the Hub or cannot be accessed."),
