@@ -1,6 +1,7 @@
 """Chats recognised by shape, whatever their column is called: OpenAI, ShareGPT, Llama and Gemini messages.
 
-A message is a dict with a role and a content; a chat is a list with at least one message. Markup inside one string
+A message is a dict with a role and a content; a chat is a list with at least one message, or a list of dicts from role
+to content ([{"user": "...", "assistant": "..."}]: a turn may then hold several texts). Markup inside one string
 (`[INST]`, `<|start_header_id|>`) is left as it is: spans refer to the text as read.
 """
 
@@ -81,8 +82,26 @@ def _is_role(role: Any) -> bool:
 
 
 def is_chat(value: Any) -> bool:
-    """Return whether a value is a list with at least one message."""
-    return isinstance(value, (list, tuple)) and any(role_key(element) is not None for element in value)
+    """Return whether a value is a list with at least one message, or of dicts from role to content."""
+    if not isinstance(value, (list, tuple)):
+        return False
+    return any(role_key(element) is not None for element in value) or is_by_role(value)
+
+
+def is_by_role(value: Sequence[Any]) -> bool:
+    """Return whether a list holds dicts from role to content only. Keys without a value do not count.
+
+    Arrow gives every dict of a column the keys of all, so a null is as good as a key that is not there.
+    """
+    if not all(isinstance(element, dict) for element in value):
+        return False
+    return are_roles({key for element in value for key, content in element.items() if content is not None})
+
+
+def are_roles(keys: Collection[str]) -> bool:
+    """Return whether all keys are names of roles, and one of the user's among them ("model" alone is a category)."""
+    roles = {canonical_role(key) for key in keys}
+    return "user" in roles and OTHER not in roles
 
 
 def media_kind(value: Mapping[str, Any]) -> str | None:

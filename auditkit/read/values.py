@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from auditkit.formats import RecordBatch
-from auditkit.read.chats import CALL_KEYS, CONTENT_KEYS, struct_media
+from auditkit.read.chats import CALL_KEYS, CONTENT_KEYS, canonical_role, struct_media
 from auditkit.read.ids import id_text
 from auditkit.read.walk import count_left_out, may_hold_text
 
@@ -145,7 +145,7 @@ def _may_be_chat(kind: Any) -> bool:
     if not pa.types.is_struct(kind.value_type):
         return _may_be_chat(kind.value_type)
     names = {kind.value_type.field(i).name for i in range(kind.value_type.num_fields)}
-    return bool(names & {*CONTENT_KEYS, *CALL_KEYS})
+    return bool(names & {*CONTENT_KEYS, *CALL_KEYS}) or any(canonical_role(name) == "user" for name in names)
 
 
 def _holds_map(kind: Any) -> bool:

@@ -108,6 +108,9 @@ class Walker:
 
     def _chat(self, messages: Sequence[Any], path: str, key: str) -> None:
         path = f"{path}[]"
+        if chats.role_key(messages[0]) is None and chats.is_by_role(messages):
+            self._by_role(messages, path)
+            return
         for turn, message in enumerate(messages):
             self._turn, self._role = turn, None
             role_key, content_key = _PLAIN.get(tuple(message), _NO_KEYS) if type(message) is dict else _NO_KEYS
@@ -120,6 +123,19 @@ class Walker:
                     self._text(message[content_key], f"{path}.{content_key}")
             else:
                 self._value(message, path, key)
+        self._turn = self._role = None
+
+    def _by_role(self, turns: Sequence[dict[str, Any]], path: str) -> None:
+        for turn, contents in enumerate(turns):
+            self._turn = turn
+            for key, content in contents.items():
+                if content is None:
+                    continue
+                self._role = _role(key)
+                if self.roles and self._role not in self.roles:
+                    self.tally.add(f"excluded role {self._role}")
+                else:
+                    self._value(content, path + _spell(key), key)
         self._turn = self._role = None
 
     def _dict(self, value: dict[str, Any], path: str) -> None:

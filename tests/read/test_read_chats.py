@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import polars as pl
 import pytest
 from read_support import addresses, read
 
 from auditkit.errors import UsageError
+from auditkit.formats.fields import get_text, replace_text
 from auditkit.read.chats import canonical_role, is_chat, wanted_roles
 
 OPENAI = [
@@ -128,6 +130,49 @@ def test_one_message_and_a_list_of_chats() -> None:
     ]
 
 
+BY_ROLE = [
+    {"system": "be kind", "user": "q", "assistant": "a"},
+    {"Human": "r", "assistant": None},
+    {"user": ["x", {"text": "y"}], "assistant": {"content": "b"}},
+]
+
+
+@pytest.mark.parametrize("column", ["messages", "c"])
+@pytest.mark.parametrize("as_frame", [True, False])
+def test_dicts_from_role_to_content(column: str, as_frame: bool) -> None:
+    rows = [{"id": 1, column: BY_ROLE[:2]}, {"id": 2, column: [{"assistant": "lone"}]}]
+    texts, counted = read(pl.DataFrame(rows) if as_frame else rows, fields=() if column == "messages" else ("c",))
+    assert addresses(texts) == [
+        (0, f"{column}[].system", 0, "system", "be kind"),
+        (0, f"{column}[].user", 0, "user", "q"),
+        (0, f"{column}[].assistant", 0, "assistant", "a"),
+        (0, f"{column}[].Human", 1, "user", "r"),
+        (1, f"{column}[0].assistant", None, None, "lone"),
+    ]
+    assert counted.get("row without text", 0) == 0
+
+
+@pytest.mark.parametrize("as_frame", [True, False])
+def test_dicts_from_role_to_content_are_a_chat_under_any_name(as_frame: bool) -> None:
+    rows = [{"c": BY_ROLE[:2], "note": "n"}, {"c": None, "note": "n"}]
+    texts, counted = read(pl.DataFrame(rows) if as_frame else rows, roles=("user",))
+    assert texts["text"].to_list() == ["q", "r"]
+    assert counted["excluded role assistant"] == counted["excluded role system"] == 1
+
+
+def test_dicts_from_role_to_content_keep_addresses() -> None:
+    record = {"c": BY_ROLE}
+    texts, _ = read([record])
+    assert [(field, turn, role) for _, field, turn, role, _ in addresses(texts)][-3:] == [
+        ("c[].user[0]", 2, "user"), ("c[].user[1].text", 2, "user"), ("c[].assistant.content", 2, "assistant"),
+    ]  # fmt: skip
+    for _, field, turn, _, text in addresses(texts):
+        assert get_text(record, field, turn) == text
+        changed = replace_text(record, field, turn, "new")
+        assert get_text(changed, field, turn) == "new"
+        assert replace_text(changed, field, turn, text) == record
+
+
 def test_roles_narrow_chats_only() -> None:
     texts, counted = read([{"prompt": "p", "messages": OPENAI}], roles=("user", "human", "system"))
     assert texts["text"].to_list() == ["p", "be kind", "weather?"]
@@ -150,6 +195,10 @@ def test_what_is_no_chat() -> None:
         [{"role": "user"}],
         [{"from": "a@b", "body": "x"}],
         [{"source": "wiki", "text": "x"}],
+        [{"model": "gpt-4"}],
+        [{"user": "q", "score": 1}],
+        [{"user": "q"}, "x"],
+        [{}],
         [3],
         None,
     ):
