@@ -6,6 +6,8 @@ import unicodedata
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
 from rapidfuzz import fuzz
 
 from auditkit.text.spans import Placed
@@ -19,6 +21,15 @@ class Spans:
 
     row: tuple[int, int]
     item: tuple[int, int]
+
+
+def stands_at(needle: NDArray[np.uint64], tokens: NDArray[np.uint64]) -> int:
+    """Return the first place at which `needle` stands in `tokens` (hashes of both), or -1."""
+    last = len(tokens) - len(needle)
+    if len(needle) == 0 or last < 0:
+        return -1
+    starts = np.flatnonzero(tokens[: last + 1] == needle[0])
+    return next((int(at) for at in starts if np.array_equal(tokens[at : at + len(needle)], needle)), -1)
 
 
 def align(decision: Decision, window: list[str], window_text: str, first: int, item: list[str], item_text: str,

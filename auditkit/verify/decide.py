@@ -88,7 +88,14 @@ def _holds(pair: Pair, prepared: PreparedItems) -> Decision | None:
         return None
     if _is_long_enough(pair, prepared):
         return Decision("contained", "contaminated", "contained.whole", 1.0, 1.0, "partial_ratio", False)
-    return Decision("contained", "review", "contained.min_characters", 1.0, 1.0, "partial_ratio", False)
+    rule = prepared.rules.contained
+    if pair.is_unspaced:
+        name, least = "min_unspaced", rule.min_unspaced
+    elif pair.n_item < rule.min_tokens:
+        name, least = "min_tokens", rule.min_tokens
+    else:
+        name, least = "min_characters", rule.min_characters
+    return Decision("contained", "review", f"contained.{name}", float(least), 1.0, "partial_ratio", False)
 
 
 def _near(pair: Pair, prepared: PreparedItems) -> Decision | None:

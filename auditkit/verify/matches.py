@@ -14,7 +14,7 @@ from auditkit import tables
 from auditkit.records import TIERS
 from auditkit.text.normalise import Tokens
 from auditkit.text.spans import Placed, place
-from auditkit.verify.align import Spans, align, characters, numbers_differ, view_of
+from auditkit.verify.align import Spans, align, characters, numbers_differ, stands_at, view_of
 from auditkit.verify.decide import Decision, Pair, decide
 from auditkit.verify.items import PreparedItems, at_least, shingle_size, shingles
 from auditkit.verify.scores import Scores, score
@@ -102,7 +102,7 @@ def verify(
     windows = candidates.select("unit", "text", "first", "last").rows()
     for i in worth:
         unit, text, first, last = windows[i]
-        pair = _pair(unit, text, scores, i, rows, prepared)
+        pair = _pair(unit, text, (first, last), scores, i, rows, prepared)
         decision = decide(pair, prepared, tiers)
         if decision is None:
             continue
@@ -137,31 +137,29 @@ def _worth_deciding(
     return np.flatnonzero(is_near | is_held | is_stretch)
 
 
-def _pair(unit: int, text: int, scores: Scores, i: int, rows: ShardRows, prepared: PreparedItems) -> Pair:
+def _pair(
+    unit: int, text: int, at: tuple[int, int], scores: Scores, i: int, rows: ShardRows, prepared: PreparedItems
+) -> Pair:
     items = prepared.items
     item, row, window = items.canonicals[text], scores.rows[i], scores.windows[i]
-    is_unspaced = bool(items.are_unspaced[text])
+    mine, theirs = rows.hashes(unit), prepared.tokens(text)
     n_item, n_row = int(items.tokens.lengths[text]), int(rows.tokens.lengths[unit])
     return Pair(
         text=text,
         n_item=n_item,
         n_row=n_row,
         n_characters=len(item),
-        is_unspaced=is_unspaced,
+        is_unspaced=bool(items.are_unspaced[text]),
         is_equal=n_item == n_row and row == item,
-        holds_item=_stands_in(item, window, is_unspaced),
+        # Searching the letters first is cheap, but "art" stands in "start" too.
+        holds_item=item in window and stands_at(theirs, mine[slice(*at)]) >= 0,
         run=int(scores.runs[i, 0]),
-        is_held=n_row < n_item and _stands_in(window, item, is_unspaced),
-        lacks_only_common=_lacks_only_common(rows.hashes(unit), prepared.tokens(text), prepared),
+        is_held=n_row < n_item and window in item and stands_at(mine, theirs) >= 0,
+        lacks_only_common=_lacks_only_common(mine, theirs, prepared),
         ratio=float(scores.ratio[i]),
         token_sort=float(scores.token_sort[i]),
         partial=float(scores.partial[i]),
     )
-
-
-def _stands_in(needle: str, text: str, is_unspaced: bool) -> bool:
-    """Return whether `needle` stands in `text` at the bounds of words."""
-    return needle in text if is_unspaced else f" {needle} " in f" {text} "
 
 
 def _lacks_only_common(row: NDArray[np.uint64], item: NDArray[np.uint64], prepared: PreparedItems) -> bool:
@@ -178,9 +176,14 @@ def _align(
     prepared: PreparedItems,
 ) -> Spans:
     item_text = prepared.items.canonicals[text]
-    n_row = int(rows.tokens.lengths[unit])
+    mine, theirs = rows.hashes(unit), prepared.tokens(text)
+    n_row, n_item = len(mine), len(theirs)
     if decision.tier in ("exact", "near"):
-        return Spans((0, n_row), (0, int(prepared.items.tokens.lengths[text])))
+        return Spans((0, n_row), (0, n_item))
+    if (at := stands_at(theirs, mine[slice(*window)])) >= 0:
+        return Spans((window[0] + at, window[0] + at + n_item), (0, n_item))
+    if (at := stands_at(mine, theirs)) >= 0:
+        return Spans((0, n_row), (at, at + n_row))
     words = [placed.token for placed in rows.placed(unit)[window[0] : window[1]]]
     item = prepared.items.tokens.words(text)
     return align(decision, words, window_text, window[0], item, item_text, n_row)
