@@ -35,6 +35,7 @@ class Plan:
         id_name: the id column, None where there is none.
         labels: the declared label columns.
         only_text: the one column that is scanned though its name says nothing.
+        may_lack_fields: whether fields that never come are no error.
     """
 
     location: str
@@ -44,6 +45,7 @@ class Plan:
     id_name: str | None
     labels: list[LabelColumn]
     only_text: str | None = None
+    may_lack_fields: bool = False
 
     def use(self, name: str) -> Use:
         """Return what is done with a column."""
@@ -60,6 +62,11 @@ class Plan:
         ranks = {name: rank for rank, name in enumerate(self.names)}
         return sorted(names, key=lambda name: (ranks.get(name, len(ranks)), name))
 
+    def has_no_field(self, seen: set[str]) -> bool:
+        """Return whether none of the fields that were asked for has come, given all columns of the source."""
+        chosen = self.selectors
+        return chosen is not None and len(chosen.missing) == len(chosen.parts) and seen.isdisjoint(chosen.columns)
+
     def check_end(self, seen: set[str]) -> None:
         """Raise where something that was asked for never came, given all columns of the source.
 
@@ -67,7 +74,7 @@ class Plan:
             FieldError, LabelError: a field or a label column is missing.
         """
         names = self.ordered(list(seen))
-        for field in self.selectors.missing if self.selectors is not None else ():
+        for field in self.selectors.missing if self.selectors is not None and not self.may_lack_fields else ():
             if names and field not in seen:
                 raise selectors.missing_field(self.location, field, names)
         for label in self.labels:
@@ -75,7 +82,9 @@ class Plan:
                 raise missing_label(self.location, label.rule, names)
 
 
-def make_plan(source: Source, settings: ReadSettings, first: Sequence[RecordBatch], is_all: bool) -> Plan:
+def make_plan(
+    source: Source, settings: ReadSettings, first: Sequence[RecordBatch], is_all: bool, may_lack_fields: bool = False
+) -> Plan:
     """Return the plan for a source.
 
     Args:
@@ -83,6 +92,7 @@ def make_plan(source: Source, settings: ReadSettings, first: Sequence[RecordBatc
         settings: what is asked for.
         first: the batches that hold the first records.
         is_all: whether these are all batches of the source.
+        may_lack_fields: whether a missing field is no error.
 
     Raises:
         FieldError: no column is clearly text, or a field or the id column is missing.
@@ -94,10 +104,11 @@ def make_plan(source: Source, settings: ReadSettings, first: Sequence[RecordBatc
     names = _names(first, records)
     is_whole = first[0].table is not None or (is_all and _all_rows(first) <= FIRST_RECORDS) or _alike(records)
     chosen = selectors.select(settings.fields, records, names) if settings.fields else None
-    if chosen is not None and chosen.missing and is_whole and names:
+    if chosen is not None and chosen.missing and is_whole and names and not may_lack_fields:
         raise selectors.missing_field(source.location, chosen.missing[0], names)
     labels = [label_column(rule, names, records, is_whole, source.location) for rule in settings.labels]
-    plan = Plan(source.location, names, wanted_roles(settings.roles), chosen, _id_name(source, settings, names), labels)
+    roles, id_name = wanted_roles(settings.roles), _id_name(source, settings, names)
+    plan = Plan(source.location, names, roles, chosen, id_name, labels, may_lack_fields=may_lack_fields)
     if chosen is None and records:
         plan.only_text = _only_text(plan, records)
     return plan

@@ -17,6 +17,7 @@ from auditkit.formats.naming import split_suffixes
 from auditkit.read import hub, paths
 from auditkit.read.chats import wanted_roles
 from auditkit.read.labels import check_rules
+from auditkit.read.pool_fields import check_fields
 from auditkit.records import Pool, ReadSettings, Source
 
 MEMORY = "memory"
@@ -53,9 +54,10 @@ def open_pool(inputs: Any, settings: ReadSettings | None = None) -> Pool:
             of such things, or a dict of name -> thing. Strings in a tuple are paths. A list of strings is a list of
             paths where each exists, is a Hub name, or has the suffix of data; else it is a list of texts. A list in a
             dict is always data.
-        settings: checked here, so that a wrong one stops before large files are digested.
+        settings: checked here, so that a wrong one stops before the pool is read.
 
     Raises:
+        FieldError: of several sources none has a field that is asked for.
         InputError: something is missing, empty, of unknown kind, not readable, or named twice.
         UsageError: an unknown role, or a policy that is declared twice.
     """
@@ -70,6 +72,8 @@ def open_pool(inputs: Any, settings: ReadSettings | None = None) -> Pool:
     relatives = _relatives(found)
     names = _unique([_names(item, relative) for item, relative in zip(found, relatives, strict=True)])
     sources = tuple(_source(*known) for known in zip(found, names, relatives, strict=True))
+    if settings is not None and settings.fields and len(sources) > 1:
+        check_fields(sources, settings)
     return Pool(sources, tuple(dict.fromkeys(skipped)))
 
 

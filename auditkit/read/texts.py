@@ -6,6 +6,7 @@ Columns of plain strings stay in Arrow and polars; nested values and chats are w
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain
 
 import polars as pl
@@ -30,12 +31,18 @@ _FOUND: dict[str, pl.DataType] = {
 }
 
 
-def read_texts(source: Source, settings: ReadSettings) -> Iterator[TextBatch]:
+def read_texts(source: Source, settings: ReadSettings, *, may_lack_fields: bool = False) -> Iterator[TextBatch]:
     """Yield the texts of a source, batch after batch, in record order; at least one batch.
 
     Which columns are scanned is decided from the first 100 records; usual text columns and chats that come later are
     scanned as well. The texts do not depend on the size of the batches. Counts of `not_examined` are per batch and add
     up over a source.
+
+    Args:
+        source: what is read.
+        settings: what of it.
+        may_lack_fields: take it that another source of the pool has the fields that this one has not (`open_pool`
+            checks it). A source that has none of them is read without texts, and its last batch says so.
 
     Raises:
         BadRecordError: a broken record, where `settings.bad_rows` is "error".
@@ -53,10 +60,15 @@ def read_texts(source: Source, settings: ReadSettings) -> Iterator[TextBatch]:
         if n_records >= FIRST_RECORDS:
             is_all = False
             break
-    reader = _Reader(source, make_plan(source, settings, first, is_all))
+    reader = _Reader(source, make_plan(source, settings, first, is_all, may_lack_fields))
+    held: TextBatch | None = None
     for batch in chain(first, batches):
-        yield reader.read(batch)
-    reader.plan.check_end(reader.seen)
+        if held is not None:
+            yield held
+        held = reader.read(batch)
+    # The last batch waits until all columns are known.
+    assert held is not None
+    yield reader.end(held)
 
 
 class _Reader:
@@ -65,6 +77,7 @@ class _Reader:
     def __init__(self, source: Source, plan: Plan) -> None:
         self.source, self.plan = source, plan
         self.seen: set[str] = set()
+        self.n_rows = 0
         self._known: set[str] = set()
         self._ids = SeenIds()
 
@@ -73,6 +86,7 @@ class _Reader:
         tally = Tally(self._known)
         names = self.plan.ordered(names_of(batch))
         self.seen.update(names)
+        self.n_rows += batch.n_records
         frames = [frame for name in names for frame in self._column(batch, name, tally)]
         found = pl.concat(frames) if frames else pl.DataFrame(schema=_FOUND)
         if len(frames) > 1:
@@ -83,6 +97,19 @@ class _Reader:
         labels = pl.DataFrame([rows, *(label.read(batch, tally) for label in self.plan.labels)])
         counts = dict(tally.counts)
         return TextBatch(self.source, batch.n_records, texts, labels, batch.bad, counts, batch.n_source_bytes)
+
+    def end(self, last: TextBatch) -> TextBatch:
+        """Return the last batch, with what is known of the whole source only.
+
+        Raises:
+            FieldError, LabelError: a field or a label column never came.
+        """
+        self.plan.check_end(self.seen)
+        if not self.plan.has_no_field(self.seen) or not self.n_rows:
+            return last
+        name = self.source.name if self.source.name.isprintable() else ascii(self.source.name)
+        reason = f"row of source {name}, which has none of the fields"
+        return replace(last, not_examined={**last.not_examined, reason: self.n_rows})
 
     def _texts(self, found: pl.DataFrame, rows: pl.Series, ids: pl.Series) -> pl.DataFrame:
         texts = found.select(

@@ -61,7 +61,7 @@ def audit(
     shards = [
         scanner.scan(batch, on_progress)
         for source in sources.sources
-        for batch in read.read_texts(source, settings.read)
+        for batch in read.read_texts(source, settings.read, may_lack_fields=len(sources.sources) > 1)
     ]
     report = _report(sources, opened, scanner, shards, settings, plan)
     if out is None:

@@ -54,7 +54,8 @@ def _row_texts(source: Source, matches: pl.DataFrame, settings: ReadSettings) ->
     last = max(wanted)
     found: dict[tuple[Any, ...], str] = {}
     n_rows = 0
-    for batch in read.read_texts(source, settings):
+    # That each field is somewhere in the pool was checked when the pool was opened.
+    for batch in read.read_texts(source, settings, may_lack_fields=True):
         for text in batch.texts.filter(pl.col("row").is_in(wanted.implode())).iter_rows(named=True):
             found[_address(text)] = text["text"]
         n_rows += batch.n_rows
