@@ -60,13 +60,14 @@ def dumps(report: AuditReport, digests: Mapping[str, str]) -> bytes:
     return _dumps({"format": FORMAT, "format_version": FORMAT_VERSION, **body, "files": dict(digests)})
 
 
-def load(folder: Path) -> AuditReport:
+def load(folder: Path | str) -> AuditReport:
     """Return the report that was written into `folder`, its `folder` set; equal to the one given to `write`.
 
     Raises:
         InputError: there is none, it is not of auditkit, of another version, or its tables are not those it was
             written with.
     """
+    folder = Path(folder)
     raw = _read_json(folder)
     matches = _table(folder, MATCH_FILE, MATCHES, raw)
     if "pool_labels" not in matches.columns:  # Parquet has no struct without fields; this audit had no policy

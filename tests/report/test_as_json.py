@@ -30,6 +30,7 @@ def test_round_trip(full_report: AuditReport, audit_folder: Path) -> None:
     loaded = as_json.load(audit_folder)
     assert loaded.folder == audit_folder
     assert_same(loaded, full_report)
+    assert as_json.load(str(audit_folder)).folder == audit_folder
     assert sorted(path.name for path in audit_folder.iterdir()) == NAMES
 
 
