@@ -82,6 +82,7 @@ def parser() -> argparse.ArgumentParser:
     _audit(commands.add_parser("audit", help="find benchmark items in a training pool"))
     _decontaminate(commands.add_parser("decontaminate", help="write the audited pool again without what leaked"))
     _show(commands.add_parser("show", help="look at matches, pool text and item side by side"))
+    commands.add_parser("rules", help="print the verdict rules, to be changed").set_defaults(module="rules")
     _benchmarks(commands.add_parser("benchmarks", help="list the registered benchmarks, or pull copies of them"))
     _demo(commands.add_parser("demo", help="make an invented pool with planted copies, audit and clean it"))
     return top

@@ -132,8 +132,12 @@ class Rules:
 
 def default_rules() -> Rules:
     """Return the bundled rules."""
-    text = resources.files("auditkit.verify").joinpath("rules.toml").read_text(encoding="utf-8")
-    return rules_of(tomllib.loads(text), "the bundled rules")
+    return rules_of(tomllib.loads(default_text()), "the bundled rules")
+
+
+def default_text() -> str:
+    """Return the bundled rules as the TOML that a person copies and changes."""
+    return resources.files("auditkit.verify").joinpath("rules.toml").read_text(encoding="utf-8")
 
 
 def load_rules(path: str | Path) -> Rules:
@@ -164,7 +168,9 @@ def load_rules(path: str | Path) -> Rules:
 
 def rules_of(values: Mapping[str, Any], where: str) -> Rules:
     """Return the rules of plain values, checked; `where` names them in errors."""
-    sections: dict[str, Any] = {"version": str(values["version"])}
+    if not isinstance(values["version"], str):
+        raise RulesError(f"{where}: version is {values['version']!r}, expected a text in quotes")
+    sections: dict[str, Any] = {"version": values["version"]}
     kinds = {f.name: globals()[str(f.type)] for f in fields(Rules) if f.name != "version"}
     for name, kind in kinds.items():
         section = values[name]
@@ -185,7 +191,7 @@ def _checked(value: Any, kind: Any, where: str) -> Any:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise RulesError(f"{where} is {value!r}, expected a number")
     if kind == "int":
-        if value != int(value) or value < 0:
+        if not float(value).is_integer() or value < 0:  # NaN and infinity fail too
             raise RulesError(f"{where} is {value!r}, expected a whole number of at least 0")
         return int(value)
     if not 0 <= value <= 1:  # NaN fails too
