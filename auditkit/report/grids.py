@@ -63,12 +63,9 @@ def sources(report: AuditReport) -> Grid:
 
 
 def identities(report: AuditReport) -> Grid:
-    """Return what each benchmark is: where it was read from, revision, digest, licence, policy, unit, notes."""
-    headers = ("benchmark", "read from", "revision", "digest", "licence", "policy", "unit", "class", "notes")
-    rows = [
-        (b.name, b.location, b.revision, b.digest, b.licence, b.policy, b.unit, b.klass, "; ".join(b.notes))
-        for b in report.benchmarks
-    ]
+    """Return what each benchmark is: where it was read from, revision, digest, licence, policy, unit, class."""
+    headers = ("benchmark", "read from", "revision", "digest", "licence", "policy", "unit", "class")
+    rows = [(b.name, b.location, b.revision, b.digest, b.licence, b.policy, b.unit, b.klass) for b in report.benchmarks]
     return Grid(headers, tuple(rows), len(headers))
 
 

@@ -18,6 +18,7 @@ def render(report: AuditReport) -> str:
     sentences = [paragraph(paper_sentence(report, result.name), "cite") for result in report.benchmarks]
     not_run = [f"{tier}: {why}" for tier, why in phrases.reasons_not_run(report)]
     rules = f"{phrases.rules_name(report)}, {phrases.changed(report)}"
+    notes = phrases.notes(report)
     body = [
         *_head(report),
         _benchmarks(report),
@@ -29,7 +30,7 @@ def render(report: AuditReport) -> str:
         section("For the paper (one click selects a sentence)", *sentences),
         section("By slice and label", table(grids.parts(report)), table(grids.labels(report))),
         section("Sources of the pool", table(grids.sources(report))),
-        section("Benchmarks", table(grids.identities(report))),
+        section("Benchmarks", table(grids.identities(report)), bullets(f"{whose}: {note}" for whose, note in notes)),
         section("Tiers and what their settings mean", _detectors(report), _curve(phrases.curve(report))),
         section("Rules in force", paragraph(rules), _listing("All rules", phrases.flat(report.rules))),
         section(

@@ -177,6 +177,16 @@ def label_name(label: str) -> str:
     return "no label" if label in ("null", "None", "") else f"label {shown(label)}"
 
 
+def notes(report: AuditReport) -> list[tuple[str, str]]:
+    """Return (whose, note) for every note on a benchmark, equal ones once: "all benchmarks", or "a, b and c"."""
+    names: dict[str, list[str]] = {}
+    for result in report.benchmarks:
+        for note in dict.fromkeys(result.notes):
+            names.setdefault(shown(note), []).append(shown(result.name))
+    n_all = len(report.benchmarks)
+    return [("all benchmarks" if len(whose) == n_all > 1 else joined(whose), note) for note, whose in names.items()]
+
+
 def splits(result: BenchmarkResult) -> list[tuple[str, Mapping[str, int]]]:
     """Return ("slice standard" or "label 1", counts of items) for the parts of a benchmark, where it has several."""
     slices = [(f"slice {shown(name)}", counts) for name, counts in sorted(result.by_slice.items())]

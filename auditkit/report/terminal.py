@@ -70,7 +70,7 @@ def _facts(report: AuditReport) -> list[tuple[str, str]]:
         facts.append(("Set aside", f"{phrases.counted(len(report.bad_rows), 'broken row')}: {listed}"))
     facts.append(("Rules", f"{phrases.rules_name(report)}, {phrases.changed(report)}"))
     facts += [(f"Tier {shown(name)}", text) for name, text in _detectors(report)]
-    facts += [("Note", f"{shown(b.name)}: {shown(note)}") for b in report.benchmarks for note in b.notes]
+    facts += [("Note", f"{whose}: {note}") for whose, note in phrases.notes(report)]
     return facts
 
 

@@ -176,7 +176,10 @@ def realistic() -> AuditReport:
         not_examined={"null field text": 3, "image": 1200},
         bad_rows=(BadRow("en/train.jsonl", 17, 16, "not JSON: expected a value at column 5"),),
         tiers_not_run={"paraphrase": "the extra 'embed' is not installed; it would take about 40 s on this machine"},
-        detectors={"minhash": {"n_permutations": 128, "n_bands": 21, "n_rows_per_band": 6, "curve": curve}, "exact": {}},
+        detectors={
+            "minhash": {"n_permutations": 128, "n_bands": 21, "n_rows_per_band": 6, "curve": curve},
+            "exact": {},
+        },
         by_label={"harm": {"1": {"n_rows": 9000, "n_rows_contaminated": 100}, "null": {"n_rows": 7}}},
     )
 
