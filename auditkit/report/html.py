@@ -31,7 +31,7 @@ def render(report: AuditReport) -> str:
         section("By slice and label", table(grids.parts(report)), table(grids.labels(report))),
         section("Sources of the pool", table(grids.sources(report))),
         section("Benchmarks", table(grids.identities(report)), bullets(f"{whose}: {note}" for whose, note in notes)),
-        section("Tiers and what their settings mean", _detectors(report), _curve(phrases.curve(report))),
+        section("Detectors and what their settings mean", _detectors(report), _curve(phrases.curve(report))),
         section("Rules in force", paragraph(rules), _listing("All rules", phrases.flat(report.rules))),
         section(
             "Settings and versions", _listing("All settings", sorted(phrases.flat(report.settings))), _versions(report)

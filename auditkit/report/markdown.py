@@ -44,7 +44,7 @@ def render(report: AuditReport) -> str:
         "## Benchmarks",
         _table(grids.identities(report)),
         _bullets(f"{escaped(whose)}: {escaped(note)}" for whose, note in phrases.notes(report)),
-        *_section("Tiers and what their settings mean", _detectors(report)),
+        *_section("Detectors and what their settings mean", _detectors(report)),
         f"## Rules in force: {escaped(phrases.rules_name(report))}, {escaped(phrases.changed(report))}",
         _pairs("rule", phrases.flat(report.rules)),
         "## Settings",

