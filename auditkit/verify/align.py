@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz import fuzz
+from rapidfuzz.distance import LCSseq
 
 from auditkit.text.spans import Placed
 from auditkit.text.unicode import ignored_pattern
@@ -50,6 +51,21 @@ def align(decision: Decision, window: list[str], window_text: str, first: int, i
     if decision.is_partial and n_row < len(item):
         return Spans(whole_row, in_item)
     return Spans((first + in_window[0], first + in_window[1]), in_item)
+
+
+def kept(item_text: str, window_text: str) -> float:
+    """Return which share of the shorter text's characters its best stretch of the longer one has, in order.
+
+    partial_ratio also compares with stretches cut short at either end, so that a shared beginning scores high: "how to
+    make" against "how to make soup". What is kept of the shorter text tells the two apart.
+    """
+    alignment = fuzz.partial_ratio_alignment(item_text, window_text)
+    shorter = min(len(item_text), len(window_text))
+    if alignment is None or shorter == 0:
+        return 0.0
+    item = item_text[alignment.src_start : alignment.src_end]
+    window = window_text[alignment.dest_start : alignment.dest_end]
+    return float(LCSseq.similarity(item, window)) / shorter
 
 
 def _tokens_between(tokens: list[str], text: str, start: int, end: int) -> tuple[int, int]:

@@ -17,6 +17,8 @@ class Pair:
         holds_item: the item's tokens stand together in the window.
         is_held: the row's tokens stand together in the item.
         run: tokens of the longest stretch that window and item share unchanged.
+        kept: share of the letters of the shorter one that the best stretch of the longer one keeps, in order; 0 where
+            `partial` reaches no rule.
         lacks_only_common: every item token that the row lacks is common in the benchmarks.
     """
 
@@ -33,6 +35,7 @@ class Pair:
     ratio: float
     token_sort: float
     partial: float
+    kept: float
 
 
 @dataclass(frozen=True)
@@ -116,7 +119,7 @@ def _near(pair: Pair, prepared: PreparedItems) -> Decision | None:
 def _contained(pair: Pair, prepared: PreparedItems) -> Decision | None:
     """Decide edited copies inside a longer row, and rows that are a part of the item."""
     rule = prepared.rules.contained
-    if pair.partial < rule.ratio:
+    if pair.partial < rule.ratio or pair.kept < rule.kept:
         return None
     if pair.n_row >= pair.n_item:
         if not _is_long_enough(pair, prepared):

@@ -14,7 +14,7 @@ from auditkit import tables
 from auditkit.records import TIERS
 from auditkit.text.normalise import Tokens
 from auditkit.text.spans import Placed, place
-from auditkit.verify.align import Spans, align, characters, numbers_differ, stands_at, view_of
+from auditkit.verify.align import Spans, align, characters, kept, numbers_differ, stands_at, view_of
 from auditkit.verify.decide import Decision, Pair, decide
 from auditkit.verify.items import PreparedItems, at_least, shingle_size, shingles
 from auditkit.verify.scores import Scores, score
@@ -159,6 +159,7 @@ def _pair(
         ratio=float(scores.ratio[i]),
         token_sort=float(scores.token_sort[i]),
         partial=float(scores.partial[i]),
+        kept=kept(item, window) if scores.partial[i] >= prepared.rules.contained.ratio else 0.0,
     )
 
 

@@ -28,6 +28,7 @@ class Contained:
     min_unspaced: int
     ratio: float
     review_ratio: float
+    kept: float
     part_tokens: float
     part_min_tokens: int
     review_part_tokens: float

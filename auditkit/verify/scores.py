@@ -46,19 +46,25 @@ def score(candidates: pl.DataFrame, tokens: Tokens, prepared: PreparedItems) -> 
     windows = [tokens.slice(u, a, b) for u, a, b in candidates.select("unit", "first", "last").iter_rows()]
     rows = [tokens.canonical(u) if is_whole else "" for u, is_whole in zip(unit, whole, strict=True)]
     items = [prepared.items.canonicals[t] for t in text]
+    is_unspaced = prepared.items.are_unspaced[text]
     # Sorting the single characters of an unspaced script would make all anagrams equal.
-    sortable = whole & ~prepared.items.are_unspaced[text]
+    sortable = whole & ~is_unspaced
     sorted_rows = [" ".join(sorted(row.split())) if yes else "" for row, yes in zip(rows, sortable, strict=True)]
     sorted_items = [prepared.sorted_texts[t] for t in text]
     partial = _partial(candidates, windows, items, n_item)
     return Scores(
         windows,
         rows,
-        _similarity(rows, items) * whole,
+        _similarity(_joined(rows, is_unspaced), _joined(items, is_unspaced)) * whole,
         _similarity(sorted_rows, sorted_items) * sortable,
         partial,
         _runs(candidates, tokens, prepared),
     )
+
+
+def _joined(texts: list[str], is_unspaced: NDArray[np.bool_]) -> list[str]:
+    """Return the texts; those of unspaced scripts without the spaces that a letter of another script brings in."""
+    return [text.replace(" ", "") if yes else text for text, yes in zip(texts, is_unspaced, strict=True)]
 
 
 def _partial(
