@@ -62,13 +62,14 @@ class Decision:
 
 def decide(pair: Pair, prepared: PreparedItems, tiers: frozenset[str]) -> Decision | None:
     """Return the strongest decision for a pair among the tiers that run, or None where no rule is reached."""
-    options = [_exact(pair, prepared), _holds(pair, prepared), _near(pair, prepared), _contained(pair, prepared)]
-    options.append(_stretch(pair, prepared))
-    condemned = [d for d in options if d and d.tier in tiers and d.verdict == "contaminated"]
-    if condemned:
-        return condemned[0]
-    options += [_near_review(pair, prepared), _contained_review(pair, prepared), _stretch_review(pair, prepared)]
-    return next((d for d in options if d and d.tier in tiers), None)
+    return next(iter(decisions(pair, prepared, tiers)), None)
+
+
+def decisions(pair: Pair, prepared: PreparedItems, tiers: frozenset[str]) -> list[Decision]:
+    """Return every decision that a pair reaches among the tiers that run: those that condemn first, strongest first."""
+    rules = (_exact, _holds, _near, _contained, _stretch, _near_review, _contained_review, _stretch_review)
+    reached = [found for rule in rules if (found := rule(pair, prepared)) is not None and found.tier in tiers]
+    return sorted(reached, key=lambda decision: decision.verdict != "contaminated")
 
 
 def _exact(pair: Pair, prepared: PreparedItems) -> Decision | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from auditkit import tables
 from auditkit.records import TIERS
 from auditkit.text.normalise import Tokens
-from auditkit.text.spans import Placed, place
-from auditkit.verify.align import Spans, align, characters, kept, numbers_differ, stands_at, view_of
-from auditkit.verify.decide import Decision, Pair, decide
-from auditkit.verify.items import PreparedItems, at_least, shingle_size, shingles
+from auditkit.verify.align import Spans, align, characters, kept, stands_at, view_of
+from auditkit.verify.decide import Decision, Pair, decisions
+from auditkit.verify.items import PreparedItems, at_least
 from auditkit.verify.scores import Scores, score
+from auditkit.verify.shard import Candidate, ShardRows, overlap
 
 #: A verified pair: positions of the row text and of the distinct item text in their frames, and the scores.
 VERIFIED: tables.Schema = {
@@ -46,33 +46,6 @@ VERIFIED: tables.Schema = {
 
 
 @dataclass(frozen=True)
-class ShardRows:
-    """The texts of a shard and their tokens, with the places of tokens found on demand."""
-
-    texts: pl.Series
-    tokens: Tokens
-    _placed: dict[int, list[Placed]] = field(default_factory=dict)
-    _shingles: dict[tuple[int, int], NDArray[np.uint64]] = field(default_factory=dict)
-
-    def placed(self, unit: int) -> list[Placed]:
-        """Return the tokens of one text with their characters."""
-        if unit not in self._placed:
-            self._placed[unit] = place(self.texts[unit])
-        return self._placed[unit]
-
-    def hashes(self, unit: int) -> NDArray[np.uint64]:
-        """Return the token hashes of one text."""
-        return self.tokens.hashes[self.tokens.offsets[unit] : self.tokens.offsets[unit + 1]]
-
-    def shingles(self, unit: int, size: int) -> NDArray[np.uint64]:
-        """Return the distinct shingles of one text."""
-        key = (unit, size)
-        if key not in self._shingles:
-            self._shingles[key] = shingles(self.hashes(unit), size)
-        return self._shingles[key]
-
-
-@dataclass(frozen=True)
 class Verified:
     """Verified pairs of a shard, and how many pairs shared a template only (dropped, and said so)."""
 
@@ -96,25 +69,17 @@ def verify(
     rows = ShardRows(texts, tokens)
     candidates = candidates.unique(["unit", "text", "first", "last"], keep="first", maintain_order=True)
     scores = score(candidates, tokens, prepared)
-    worth = _worth_deciding(candidates, scores, tokens, prepared)
     found: dict[tuple[int, int], list[tuple[Decision, Spans]]] = {}
     n_template_only = 0
     windows = candidates.select("unit", "text", "first", "last").rows()
-    for i in worth:
+    for i in _worth_deciding(candidates, scores, tokens, prepared):
         unit, text, first, last = windows[i]
-        pair = _pair(unit, text, (first, last), scores, i, rows, prepared)
-        decision = decide(pair, prepared, tiers)
-        if decision is None:
-            continue
-        if decision.is_stretch:
-            length, in_row, in_item = scores.runs[i].tolist()
-            spans = Spans((in_row, in_row + length), (in_item, in_item + length))
-        else:
-            spans = _align(decision, scores.windows[i], unit, text, (first, last), rows, prepared)
-        if _is_template_only(decision, spans, unit, text, rows, prepared):
-            n_template_only += 1
-            continue
-        found.setdefault((unit, text), []).append((decision, spans))
+        here = Candidate(unit, text, (first, last), scores.windows[i], tuple(scores.runs[i].tolist()), rows, prepared)
+        reached = [(one, _spans(one, here)) for one in decisions(_pair(here, scores, i), prepared, tiers)]
+        own = [one for one in reached if not _is_template_only(*one, here)]
+        n_template_only += bool(reached) and not own
+        if own:
+            found.setdefault((unit, text), []).append(_settle(own, here))
     records = [
         _record(unit, text, decision, spans, rows, prepared)
         for (unit, text), options in sorted(found.items())
@@ -137,69 +102,65 @@ def _worth_deciding(
     return np.flatnonzero(is_near | is_held | is_stretch)
 
 
-def _pair(
-    unit: int, text: int, at: tuple[int, int], scores: Scores, i: int, rows: ShardRows, prepared: PreparedItems
-) -> Pair:
-    items = prepared.items
-    item, row, window = items.canonicals[text], scores.rows[i], scores.windows[i]
-    mine, theirs = rows.hashes(unit), prepared.tokens(text)
-    n_item, n_row = int(items.tokens.lengths[text]), int(rows.tokens.lengths[unit])
+def _pair(here: Candidate, scores: Scores, i: int) -> Pair:
+    items, row, item, window = here.prepared.items, scores.rows[i], here.item_text, here.window_text
+    mine, theirs = here.row_hashes, here.item_hashes
     return Pair(
-        text=text,
-        n_item=n_item,
-        n_row=n_row,
+        text=here.text,
+        n_item=len(theirs),
+        n_row=len(mine),
         n_characters=len(item),
-        is_unspaced=bool(items.are_unspaced[text]),
-        is_equal=n_item == n_row and row == item,
+        is_unspaced=bool(items.are_unspaced[here.text]),
+        is_equal=len(theirs) == len(mine) and row == item,
         # Searching the letters first is cheap, but "art" stands in "start" too.
-        holds_item=item in window and stands_at(theirs, mine[slice(*at)]) >= 0,
-        run=int(scores.runs[i, 0]),
-        is_held=n_row < n_item and window in item and stands_at(mine, theirs) >= 0,
-        lacks_only_common=_lacks_only_common(mine, theirs, prepared),
+        holds_item=item in window and stands_at(theirs, mine[slice(*here.window)]) >= 0,
+        is_held=len(mine) < len(theirs) and window in item and stands_at(mine, theirs) >= 0,
+        run=here.run[0],
+        lacks_only_common=all(token in here.prepared.common for token in np.setdiff1d(theirs, mine).tolist()),
         ratio=float(scores.ratio[i]),
         token_sort=float(scores.token_sort[i]),
         partial=float(scores.partial[i]),
-        kept=kept(item, window) if scores.partial[i] >= prepared.rules.contained.ratio else 0.0,
+        kept=kept(item, window) if scores.partial[i] >= here.prepared.rules.contained.ratio else 0.0,
     )
 
 
-def _lacks_only_common(row: NDArray[np.uint64], item: NDArray[np.uint64], prepared: PreparedItems) -> bool:
-    return all(token in prepared.common for token in np.setdiff1d(item, row).tolist())
-
-
-def _align(
-    decision: Decision,
-    window_text: str,
-    unit: int,
-    text: int,
-    window: tuple[int, int],
-    rows: ShardRows,
-    prepared: PreparedItems,
-) -> Spans:
-    item_text = prepared.items.canonicals[text]
-    mine, theirs = rows.hashes(unit), prepared.tokens(text)
-    n_row, n_item = len(mine), len(theirs)
+def _spans(decision: Decision, here: Candidate) -> Spans:
+    """Return the token ranges that a decision rests on."""
+    mine, theirs = here.row_hashes, here.item_hashes
+    if decision.is_stretch:
+        length, in_row, in_item = here.run
+        return Spans((in_row, in_row + length), (in_item, in_item + length))
     if decision.tier in ("exact", "near"):
-        return Spans((0, n_row), (0, n_item))
-    if (at := stands_at(theirs, mine[slice(*window)])) >= 0:
-        return Spans((window[0] + at, window[0] + at + n_item), (0, n_item))
+        return Spans((0, len(mine)), (0, len(theirs)))
+    if (at := stands_at(theirs, mine[slice(*here.window)])) >= 0:
+        return Spans((here.window[0] + at, here.window[0] + at + len(theirs)), (0, len(theirs)))
     if (at := stands_at(mine, theirs)) >= 0:
-        return Spans((0, n_row), (at, at + n_row))
-    words = [placed.token for placed in rows.placed(unit)[window[0] : window[1]]]
-    item = prepared.items.tokens.words(text)
-    return align(decision, words, window_text, window[0], item, item_text, n_row)
+        return Spans((0, len(mine)), (at, at + len(mine)))
+    words, item = here.row_words(here.window), here.item_words((0, len(theirs)))
+    return align(decision, words, here.window_text, here.window[0], item, here.item_text, len(mine))
 
 
-def _is_template_only(
-    decision: Decision, spans: Spans, unit: int, text: int, rows: ShardRows, prepared: PreparedItems
-) -> bool:
+def _settle(reached: list[tuple[Decision, Spans]], here: Candidate) -> tuple[Decision, Spans]:
+    """Return the first decision that the numbers allow; a copy whose numbers differ is another question: review."""
+    for decision, spans in reached:
+        if decision.tier == "exact" or here.prepared.rules.near.numbers_condemn or decision.verdict == "review":
+            return decision, spans
+        # What lies beside an unchanged stretch counts as well: a changed number may be what ended it.
+        compared = Spans(here.window, (0, len(here.item_hashes))) if decision.is_stretch else spans
+        if not here.numbers_differ(compared):
+            return decision, spans
+    decision, spans = reached[0]
+    return replace(decision, verdict="review", rule="near.numbers_condemn"), spans
+
+
+def _is_template_only(decision: Decision, spans: Spans, here: Candidate) -> bool:
     """Return whether the pair shares what many items share, and too little of what is the item's own."""
-    mask = prepared.template_mask(text)[spans.item[0] : spans.item[1]]
-    if decision.tier == "exact" or not mask.any() or prepared.template_mask(text).all():
+    mask = here.prepared.template_mask(here.text)
+    if decision.tier == "exact" or not mask[slice(*spans.item)].any() or mask.all():
         return False
-    own = prepared.tokens(text)[spans.item[0] : spans.item[1]][~mask]
-    shared = int(np.isin(own, rows.hashes(unit)[spans.row[0] : spans.row[1]]).sum())
-    return len(own) == 0 or not at_least(shared, prepared.rules.templates.payload, len(own))
+    own = here.item_hashes[slice(*spans.item)][~mask[slice(*spans.item)]]
+    shared = int(np.isin(own, here.row_hashes[slice(*spans.row)]).sum())
+    return len(own) == 0 or not at_least(shared, here.prepared.rules.templates.payload, len(own))
 
 
 def _keep(options: list[tuple[Decision, Spans]]) -> Iterable[tuple[Decision, Spans]]:
@@ -214,32 +175,17 @@ def _keep(options: list[tuple[Decision, Spans]]) -> Iterable[tuple[Decision, Spa
     return sorted(kept, key=lambda o: o[1].row)
 
 
-def overlap(unit: int, text: int, rows: ShardRows, prepared: PreparedItems) -> dict[str, float]:
-    """Return containment, row_containment and jaccard of a row and an item text, over shingle_size tokens."""
-    size = shingle_size(int(prepared.items.tokens.lengths[text]))
-    mine, theirs = rows.shingles(unit, size), shingles(prepared.tokens(text), size)
-    shared = len(np.intersect1d(mine, theirs, assume_unique=True))
-    return {
-        "containment": shared / len(theirs),
-        "row_containment": shared / len(mine),
-        "jaccard": shared / (len(mine) + len(theirs) - shared),
-    }
-
-
 def _record(
     unit: int, text: int, decision: Decision, spans: Spans, rows: ShardRows, prepared: PreparedItems
 ) -> dict[str, Any]:
     placed = rows.placed(unit)
     start, end = characters(placed, spans.row)
-    item_tokens = prepared.items.tokens.words(text)
-    differ = numbers_differ([p.token for p in placed[spans.row[0] : spans.row[1]]], item_tokens[slice(*spans.item)])
-    is_other_question = differ and decision.tier != "exact" and not prepared.rules.near.numbers_condemn
     return {
         "unit": unit,
         "text": text,
         "tier": decision.tier,
-        "verdict": "review" if is_other_question else decision.verdict,
-        "rule": "near.numbers_condemn" if is_other_question and decision.verdict == "contaminated" else decision.rule,
+        "verdict": decision.verdict,
+        "rule": decision.rule,
         "threshold": decision.threshold,
         **overlap(unit, text, rows, prepared),
         "ratio": decision.score,
@@ -251,7 +197,7 @@ def _record(
         "item_first": spans.item[0],
         "item_last": spans.item[1],
         "view": view_of(rows.texts[unit][start:end]),
-        "numbers_differ": differ,
+        "numbers_differ": Candidate(unit, text, spans.row, "", (0, 0, 0), rows, prepared).numbers_differ(spans),
         "is_partial": decision.is_partial,
         "row_sequence": int(rows.tokens.sequences[unit]),
     }

@@ -8,8 +8,9 @@ from auditkit import tables
 from auditkit.text.normalise import Tokens
 from auditkit.verify.align import characters, numbers_differ, view_of
 from auditkit.verify.items import PreparedItems
-from auditkit.verify.matches import VERIFIED, ShardRows, overlap
+from auditkit.verify.matches import VERIFIED
 from auditkit.verify.scores import score
+from auditkit.verify.shard import ShardRows, overlap
 
 
 def verify_paraphrases(
