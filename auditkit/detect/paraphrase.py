@@ -58,7 +58,8 @@ class ParaphraseIndex:
 
     def scan(self, rows: Rows) -> pl.DataFrame:
         """Return all pairs whose cosine, rounded to four decimals, reaches the threshold."""
-        units = np.flatnonzero(rows.tokens.lengths > 0)
+        # Without an item to compare with, no row is worth an embedding.
+        units = np.flatnonzero(rows.tokens.lengths > 0) if len(self.texts) else np.empty(0, np.int64)
         distinct, inverse = np.unique(rows.texts.gather(units).to_numpy(), return_inverse=True)
         texts = distinct.tolist()
         found = [self._block(texts[i : i + BLOCK_ROWS], i) for i in range(0, len(texts), BLOCK_ROWS)]
@@ -80,7 +81,7 @@ class ParaphraseIndex:
         cosine: NDArray[Any] = np.round(np.asarray(vectors @ self.vectors.T, np.float64), 4)
         self.counts["n_embedded"] += len(texts)
         self.counts["n_truncated"] += self.encoder.count_truncated(texts)
-        self.counts["n_at_margin"] += int((np.abs(cosine - self.threshold) <= MARGIN).sum())
+        self.counts["n_at_margin"] += int((np.round(np.abs(cosine - self.threshold), 6) <= MARGIN).sum())
         row, item = np.nonzero(cosine >= self.threshold)
         return row.astype(np.int64) + base, self.texts[item], cosine[row, item]
 
