@@ -37,8 +37,9 @@ def claim_folder(folder: Path, inputs: Sequence[str], settings: Mapping[str, Any
         OutputError: the folder holds something else, or an audit of other inputs or settings, or cannot be written.
     """
     digest = plan_digest(inputs, settings)
+    is_there = _exists(folder)
     seen = _plan_of(folder)
-    if seen is None and folder.exists() and (not folder.is_dir() or _holds_something(folder)):
+    if seen is None and is_there and (not folder.is_dir() or _holds_something(folder)):
         raise OutputError(f"{folder} is in use and is no audit folder (it has no {PLAN}); choose another with --out")
     if seen is not None and seen != digest and not overwrite:
         raise OutputError(
@@ -47,6 +48,16 @@ def claim_folder(folder: Path, inputs: Sequence[str], settings: Mapping[str, Any
         )
     _check_writable(folder)
     return (json.dumps({"plan": digest, "inputs": list(inputs)}, indent=2, ensure_ascii=False) + "\n").encode("utf-8")
+
+
+def _exists(folder: Path) -> bool:
+    try:
+        folder.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise OutputError(f"{folder} cannot be used: {error.strerror}; choose another folder with --out") from None
+    return True
 
 
 def _holds_something(folder: Path) -> bool:
@@ -70,7 +81,7 @@ def _check_writable(folder: Path) -> None:
 
 
 def _plan_of(folder: Path) -> str | None:
-    """Return the plan of an audit folder, None where it has none; "" where it cannot be read."""
+    """Return the plan of an audit folder, None where it has none; "unreadable" where it cannot be read."""
     try:
         return str(json.loads((folder / PLAN).read_text("utf-8"))["plan"])
     except (FileNotFoundError, NotADirectoryError):
