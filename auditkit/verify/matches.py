@@ -45,6 +45,10 @@ VERIFIED: tables.Schema = {
 }
 
 
+#: Of an item with a template, at least so many tokens of its own (or all it has) are asked for.
+MIN_OWN_TOKENS = 3
+
+
 @dataclass(frozen=True)
 class Verified:
     """Verified pairs of a shard, and how many pairs shared a template only (dropped, and said so)."""
@@ -142,14 +146,16 @@ def _spans(decision: Decision, here: Candidate) -> Spans:
 
 def _settle(reached: list[tuple[Decision, Spans]], here: Candidate) -> tuple[Decision, Spans]:
     """Return the first decision that the numbers allow; a copy whose numbers differ is another question: review."""
-    for decision, spans in reached:
-        if decision.tier == "exact" or here.prepared.rules.near.numbers_condemn or decision.verdict == "review":
-            return decision, spans
+    condemning = [one for one in reached if one[0].verdict == "contaminated"]
+    if not condemning:
+        return reached[0]
+    for decision, spans in condemning:
         # What lies beside an unchanged stretch counts as well: a changed number may be what ended it.
         compared = Spans(here.window, (0, len(here.item_hashes))) if decision.is_stretch else spans
-        if not here.numbers_differ(compared):
+        is_allowed = decision.tier == "exact" or here.prepared.rules.near.numbers_condemn
+        if is_allowed or not here.numbers_differ(compared):
             return decision, spans
-    decision, spans = reached[0]
+    decision, spans = condemning[0]
     return replace(decision, verdict="review", rule="near.numbers_condemn"), spans
 
 
@@ -158,9 +164,14 @@ def _is_template_only(decision: Decision, spans: Spans, here: Candidate) -> bool
     mask = here.prepared.template_mask(here.text)
     if decision.tier == "exact" or not mask[slice(*spans.item)].any() or mask.all():
         return False
-    own = here.item_hashes[slice(*spans.item)][~mask[slice(*spans.item)]]
+    # A row that is a part of the item can have no more than its part, though one word of that ("What ...") says
+    # nothing; of every other row all that is the item's own is asked for.
+    is_part = len(here.row_hashes) < len(mask) and not decision.is_stretch
+    stretch = spans.item if is_part else (0, len(mask))
+    own = here.item_hashes[slice(*stretch)][~mask[slice(*stretch)]]
     shared = int(np.isin(own, here.row_hashes[slice(*spans.row)]).sum())
-    return len(own) == 0 or not at_least(shared, here.prepared.rules.templates.payload, len(own))
+    wanted = max(len(own), min(MIN_OWN_TOKENS, int((~mask).sum())))
+    return len(own) == 0 or not at_least(shared, here.prepared.rules.templates.payload, wanted)
 
 
 def _keep(options: list[tuple[Decision, Spans]]) -> Iterable[tuple[Decision, Spans]]:

@@ -24,7 +24,7 @@ def conclude(pairs: pl.DataFrame, prepared: PreparedItems, labels: pl.DataFrame)
     parts = prepared.items.parts.rename({"text_index": "text", "text": "item_text", "label": "item_label"})
     found = pairs.join(parts, on="text", how="inner", maintain_order="left")
     found = _weaken(found, pl.lit(_frequent(found, prepared)), "frequency.partial_rows")
-    found = _weaken(found, _is_other_context(found, prepared), "context.other")
+    found = _weaken(found, pl.lit(_other_context(found, prepared)), "context.other")
     if not prepared.rules.context.condemns_alone:
         found = _weaken(found, _is_context_alone(found), "context.condemns_alone")
     found = _with_item_places(found)
@@ -74,16 +74,19 @@ def _is_context_alone(found: pl.DataFrame) -> pl.Expr:
     return (pl.col("kind") == "context") & ~supported
 
 
-def _is_other_context(found: pl.DataFrame, prepared: PreparedItems) -> pl.Expr:
+def _other_context(found: pl.DataFrame, prepared: PreparedItems) -> pl.Series:
     """Questions that several items share, in a row that holds the context of another of these items.
 
     HarmBench has items that differ only in their context: the context is part of the item's key.
     """
     has_context = prepared.items.parts.filter(pl.col("kind") == "context").select(ITEM).unique()
-    keyed = pl.struct(ITEM).is_in(has_context.select(pl.struct(ITEM).alias("key")).to_series().implode())
-    own_context = (pl.col("kind") == "context").any().over([*ROW, *ITEM])
-    some_context = own_context.any().over([*ROW, "benchmark", "text"])
-    return (pl.col("kind") != "context") & keyed & ~own_context & some_context
+    # polars evaluates nested windows per outer group, so the inner one is a column of its own.
+    marked = found.select(
+        *ROW, *ITEM, "text", "kind", (pl.col("kind") == "context").any().over([*ROW, *ITEM]).alias("own_context")
+    ).join(has_context.with_columns(pl.lit(True).alias("has_context")), on=ITEM, how="left", maintain_order="left")
+    some_context = pl.col("own_context").any().over([*ROW, "benchmark", "text"])
+    is_other = (pl.col("kind") != "context") & pl.col("has_context") & ~pl.col("own_context") & some_context
+    return marked.select(is_other.fill_null(False).alias("is_other")).to_series()
 
 
 def _with_item_places(found: pl.DataFrame) -> pl.DataFrame:

@@ -15,7 +15,7 @@ from auditkit.verify.rules import Rules, default_rules
 ITEMS = lexical.items_of(["a b c d"])
 PAIR = Pair(
     text=0, n_item=20, n_row=20, n_characters=100, is_unspaced=False, is_equal=False, holds_item=False, is_held=False,
-    run=0, lacks_only_common=False, ratio=0.0, token_sort=0.0, partial=0.0,
+    run=0, lacks_only_common=False, ratio=0.0, token_sort=0.0, partial=0.0, kept=1.0,
 )  # fmt: skip
 
 
@@ -76,6 +76,8 @@ CASES = [
     Case("contained.min_unspaced", "n_item", 10, 9, UNSPACED, ("contained.whole", BAD),
          ("contained.min_unspaced", ASK), "contained"),
     Case("contained.ratio", "partial", 0.90, 0.8999, {"n_row": 60}, ("contained.ratio", BAD),
+         ("contained.review_ratio", ASK), "contained"),
+    Case("contained.kept", "kept", 0.90, 0.8999, {"n_row": 60, "partial": 0.90}, ("contained.ratio", BAD),
          ("contained.review_ratio", ASK), "contained"),
     Case("contained.review_ratio", "partial", 0.86, 0.8599, {"n_row": 60}, ("contained.review_ratio", ASK), None,
          "contained"),

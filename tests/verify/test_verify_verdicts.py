@@ -61,7 +61,6 @@ def test_a_context_alone_can_be_made_to_condemn() -> None:
     assert short(concluded(ITEMS, [CONTEXT_A], rules)) == [(0, 0, "context", "contaminated")]
 
 
-@pytest.mark.xfail(strict=True, reason="polars evaluates the inner over() of _is_other_context per outer group")
 def test_the_context_is_part_of_the_items_key() -> None:
     matches = concluded(ITEMS, [f"{CONTEXT_A}. {QUESTION}?"])
     assert short(matches, "item", "part", "verdict", "rule") == [
@@ -85,7 +84,6 @@ def test_context_and_question_in_different_rows_do_not_support_each_other() -> N
     ]
 
 
-@pytest.mark.xfail(strict=True, reason="polars evaluates the inner over() of _is_other_context per outer group")
 def test_context_and_question_in_two_turns_of_one_row_do() -> None:
     turns = [{"row": 7, "turn": turn, "text": text} for turn, text in enumerate((CONTEXT_A, QUESTION))]
     assert short(concluded(ITEMS, turns), "row", "turn", "item", "part", "verdict") == [
