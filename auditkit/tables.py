@@ -108,6 +108,42 @@ REMOVED: Schema = {
     "row_end": pl.Int64(),
 }
 
+#: One prompt that arms are scored on: of the pool's dev or test side, or of a benchmark.
+TARGETS: Schema = {
+    "set": pl.String(),  # "train", "dev", "test", or the benchmark's name
+    "item": pl.Int64(),  # 0-based within its set
+    "group": pl.String(),  # near-duplicate family: the unit of bootstraps
+    "source": pl.String(),  # where the prompt comes from, null where unknown
+    "label_a": pl.Int8(),  # under policy A; null where unknown
+    "label_b": pl.Int8(),
+    "expected": pl.Int8(),  # the benchmark's own label; null for dev and test
+}
+
+#: One score of one arm. Every number of a study comes from this frame and TARGETS.
+PREDICTIONS: Schema = {
+    "arm": pl.String(),
+    "seed": pl.Int64(),
+    "set": pl.String(),
+    "item": pl.Int64(),
+    "score": pl.Float64(),  # P(flag), in [0, 1]; null where the guard gives a decision only, or failed
+    "decision": pl.Int8(),  # the guard's own decision, null where it gives a score only
+    "status": pl.String(),  # ok | unparsed | refused | error | truncated
+}
+
+#: One number about one arm and seed.
+METRICS: Schema = {
+    "arm": pl.String(),
+    "seed": pl.Int64(),
+    "set": pl.String(),
+    "part": pl.String(),  # "all", or "source:NAME"
+    "metric": pl.String(),  # auroc_concordant, recall_at_fpr, agreement_a, agreement_b, direction, strictness, ...
+    "point": pl.String(),  # operating point, "" for threshold-free metrics
+    "value": pl.Float64(),  # null where undefined
+    "n": pl.Int64(),  # prompts it rests on
+    "low": pl.Float64(),  # interval, null where none is computed
+    "high": pl.Float64(),
+}
+
 
 def empty(schema: Schema) -> pl.DataFrame:
     """Return a frame of this schema without rows."""

@@ -15,7 +15,7 @@ import pytest
 #: stands above the stories and below the command line.
 FLOORS: dict[str, float] = {
     **dict.fromkeys(["errors"], 0),
-    **dict.fromkeys(["tables", "records", "kernels"], 1),
+    **dict.fromkeys(["tables", "records", "study_records", "kernels"], 1),
     **dict.fromkeys(["text", "formats"], 2),
     **dict.fromkeys(["read", "detect", "verify", "plant", "families", "split", "train", "evaluate"], 3),
     **dict.fromkeys(["report", "run", "review", "demo"], 3),
