@@ -1,4 +1,4 @@
-"""The frozen records of a policy study: what is trained, what was predicted, what was found. Terms: docs/definitions.md.
+"""The frozen records of a policy study: what is trained, predicted and found. Terms: docs/definitions.md.
 
 Two policies label the same prompts: the first named is A, the second B. C is the set of prompts on which they agree
 (C1 flagged, C0 not), D10 those that only A flags, D01 those that only B flags, D both.
