@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 from auditkit.errors import UsageError, nearest
+from auditkit.stories.arms import MIXED, order_arms, with_controls
+from auditkit.stories.sections import Section
 from auditkit.study_records import (
     Arm,
     ModelSpec,
