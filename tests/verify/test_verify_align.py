@@ -10,7 +10,7 @@ from strategies import full_width, token_lists
 
 from auditkit.text.normalise import canonical, tokens_of
 from auditkit.text.spans import place
-from auditkit.verify.align import Spans, align, characters, numbers_differ, stands_at, view_of
+from auditkit.verify.align import Spans, align, characters, kept, numbers_differ, stands_at, view_of
 from auditkit.verify.decide import Decision
 
 
@@ -105,3 +105,17 @@ def test_the_view_that_a_stretch_needed(text: str, view: str) -> None:
 )
 def test_differing_numbers(row: str, item: str, expected: bool) -> None:
     assert numbers_differ(tokens_of(row), tokens_of(item)) is expected
+
+
+@pytest.mark.parametrize(
+    ("item", "window", "expected"),
+    [
+        ("how to make soup", "well how to make soup now", 1.0),
+        ("how to make soup", "how to make", 1.0),  # all of the shorter one
+        ("how to make abc", "how to make xyz", 12 / 15),  # a shared beginning
+        ("abcd", "xyzw", 0.0),
+        ("", "abc", 0.0),
+    ],
+)
+def test_what_is_kept_of_the_shorter_text(item: str, window: str, expected: float) -> None:
+    assert kept(item, window) == pytest.approx(expected)

@@ -329,3 +329,21 @@ def test_a_benchmark_against_itself_is_found_whole(parts: list[str]) -> None:
     found = verified(parts, parts).pairs
     exact = {(unit, text) for unit, text, tier in found.select("unit", "text", "tier").iter_rows() if tier == "exact"}
     assert exact == {(i, text) for i, text in items.parts.select("part_index", "text_index").iter_rows()}
+
+
+def test_a_cut_copy_whose_numbers_were_cut_off_with_it_is_condemned() -> None:
+    item = "Tom gives each of his friends two apples and a pear and then he walks home with 48 left"
+    row = "Tom gives each of his friends two apples and a pear and then he walks home"
+    match = only(verified([item], [row]))
+    assert (match["rule"], match["verdict"], match["numbers_differ"]) == (
+        "contained.part_tokens",
+        "contaminated",
+        False,
+    )
+
+
+def test_one_word_beside_an_instruction_is_no_part_of_the_item() -> None:
+    parts = [f"{INSTRUCTION} {question}" for question in QUESTIONS]
+    found = verified(parts, [f"{INSTRUCTION} {QUESTIONS[3].split()[0]}"])
+    assert len(found.pairs) == 0
+    assert found.n_template_only > 0
