@@ -306,7 +306,7 @@ def test_ten_tokens_inside_five_thousand_are_contained(thread: str) -> None:
 def test_what_minhash_does_is_printed(thread: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(_audit_arguments(tmp_path)) == 0
     printed = capsys.readouterr().out
-    minhash = next(line for line in printed.splitlines() if line.startswith("Tier minhash"))
+    minhash = next(line for line in printed.splitlines() if line.startswith("Detector       minhash: "))
     for wanted in ("bands", "rows", "permutations", "Jaccard", "%"):
         assert wanted in minhash
     curve = json.loads((tmp_path / "audit/report.json").read_text())["detectors"]["minhash"]["curve"]
