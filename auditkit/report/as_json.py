@@ -40,12 +40,12 @@ def write(report: AuditReport, folder: Path, extra: Mapping[str, bytes] | None =
         OutputError: the folder cannot be written.
     """
     contents = {
-        MATCH_FILE: _parquet(check(report.matches, MATCHES, "report matches")),
-        ITEM_FILE: _parquet(check(report.items, ITEM_RESULTS, "report items")),
-        TIMING: _dumps({"seconds": _plain(report.seconds)}),
+        MATCH_FILE: parquet(check(report.matches, MATCHES, "report matches")),
+        ITEM_FILE: parquet(check(report.items, ITEM_RESULTS, "report items")),
+        TIMING: json_bytes({"seconds": plain(report.seconds)}),
         **(extra or {}),
     }
-    digests = {name: _digest(contents[name]) for name in (MATCH_FILE, ITEM_FILE)}
+    digests = {name: file_digest(contents[name]) for name in (MATCH_FILE, ITEM_FILE)}
     contents[REPORT] = dumps(report, digests)
     files.publish(folder, contents, last=REPORT)
 
@@ -53,11 +53,11 @@ def write(report: AuditReport, folder: Path, extra: Mapping[str, bytes] | None =
 def dumps(report: AuditReport, digests: Mapping[str, str]) -> bytes:
     """Return the bytes of report.json; `digests` are those of the two tables that belong to it."""
     body = {
-        field.name: _plain(getattr(report, field.name), is_ordered=field.name in _ORDERED)
+        field.name: plain(getattr(report, field.name), is_ordered=field.name in _ORDERED)
         for field in fields(report)
         if field.name not in _ELSEWHERE
     }
-    return _dumps({"format": FORMAT, "format_version": FORMAT_VERSION, **body, "files": dict(digests)})
+    return json_bytes({"format": FORMAT, "format_version": FORMAT_VERSION, **body, "files": dict(digests)})
 
 
 def load(folder: Path | str) -> AuditReport:
@@ -124,7 +124,7 @@ def _table(folder: Path, name: str, schema: Schema, raw: Mapping[str, Any]) -> p
     except OSError as error:
         raise InputError(f"{shown(str(path))}: {error.strerror}; {REPORT} needs it, run the audit again") from None
     wanted = raw["files"].get(name) if isinstance(raw.get("files"), dict) else None
-    if _digest(content) != wanted:
+    if file_digest(content) != wanted:
         raise InputError(
             f"{shown(str(path))}: not the file that {REPORT} was written with (digest differs); run the audit again"
         )
@@ -143,18 +143,20 @@ def _seconds(folder: Path) -> dict[str, float]:
         return {}
 
 
-def _parquet(frame: pl.DataFrame) -> bytes:
+def parquet(frame: pl.DataFrame) -> bytes:
+    """Return the frame as a Parquet file, without structs that have no field, which Parquet lacks."""
     without_fields = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.Struct) and not dtype.fields]
     buffer = io.BytesIO()
     frame.drop(without_fields).write_parquet(buffer, compression="zstd", statistics=True)
     return buffer.getvalue()
 
 
-def _digest(content: bytes) -> str:
+def file_digest(content: bytes) -> str:
+    """Return "sha256:..." of a file's content."""
     return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
-def _dumps(value: Any) -> bytes:
+def json_bytes(value: Any) -> bytes:
     r"""Return UTF-8 JSON. Invisible characters and lone surrogates (odd file names) are written as \uXXXX."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2)
     return (_escape(text) + "\n").encode("utf-8")
@@ -165,7 +167,7 @@ def _escape(text: str) -> str:
     return UNSAFE.sub(lambda match: match.group() if match.group() == "\n" else json.dumps(match.group())[1:-1], text)
 
 
-def _plain(thing: Any, *, is_ordered: bool = False) -> Any:
+def plain(thing: Any, *, is_ordered: bool = False) -> Any:
     """Return `thing` as JSON values: records as objects, tuples as lists, paths as text, NaN and infinity as null."""
     if thing is None or isinstance(thing, bool | int | str):
         return thing
@@ -173,11 +175,11 @@ def _plain(thing: Any, *, is_ordered: bool = False) -> Any:
         return thing if thing - thing == 0 else None
     if isinstance(thing, Mapping):
         keys = list(thing) if is_ordered else sorted(thing, key=str)
-        return {str(key): _plain(thing[key], is_ordered=is_ordered) for key in keys}
+        return {str(key): plain(thing[key], is_ordered=is_ordered) for key in keys}
     if isinstance(thing, list | tuple):
-        return [_plain(part, is_ordered=is_ordered) for part in thing]
+        return [plain(part, is_ordered=is_ordered) for part in thing]
     if isinstance(thing, Path):
         return str(thing)
     if hasattr(thing, "__dataclass_fields__"):
-        return {field.name: _plain(getattr(thing, field.name), is_ordered=is_ordered) for field in fields(thing)}
+        return {field.name: plain(getattr(thing, field.name), is_ordered=is_ordered) for field in fields(thing)}
     raise TypeError(f"report value {thing!r} is no plain value")  # a defect of the caller, not of the input

@@ -28,22 +28,22 @@ def render(report: AuditReport) -> str:
     """Return the whole report.md."""
     parts = [
         "# Contamination audit",
-        _table(grids.benchmarks(report)) or "No benchmark was audited.",
-        _bullets(_facts(report)),
+        table(grids.benchmarks(report)) or "No benchmark was audited.",
+        bullets(_facts(report)),
         "## For the paper",
         *[f"> {escaped(paper_sentence(report, result.name))}" for result in report.benchmarks],
-        *_section("Not examined", _bullets(map(escaped, phrases.not_examined(report)))),
+        *_section("Not examined", bullets(map(escaped, phrases.not_examined(report)))),
         *_section("Set aside", _set_aside(report)),
         *_section(
-            "Tiers that did not run", _bullets(f"{t}: {why}" for t, why in _escaped(phrases.reasons_not_run(report)))
+            "Tiers that did not run", bullets(f"{t}: {why}" for t, why in _escaped(phrases.reasons_not_run(report)))
         ),
-        *_section("By slice and label", _table(grids.parts(report))),
-        *_section("Pool by label", _table(grids.labels(report))),
+        *_section("By slice and label", table(grids.parts(report))),
+        *_section("Pool by label", table(grids.labels(report))),
         "## Sources of the pool",
-        _table(grids.sources(report)),
+        table(grids.sources(report)),
         "## Benchmarks",
-        _table(grids.identities(report)),
-        _bullets(f"{escaped(whose)}: {escaped(note)}" for whose, note in phrases.notes(report)),
+        table(grids.identities(report)),
+        bullets(f"{escaped(whose)}: {escaped(note)}" for whose, note in phrases.notes(report)),
         *_section("Detectors and what their settings mean", _detectors(report)),
         f"## Rules in force: {escaped(phrases.rules_name(report))}, {escaped(phrases.changed(report))}",
         _pairs("rule", phrases.flat(report.rules)),
@@ -77,7 +77,7 @@ def _facts(report: AuditReport) -> list[str]:
 def _set_aside(report: AuditReport) -> str:
     lines = [escaped(phrases.set_aside(bad)) for bad in report.bad_rows[:_N_BAD_ROWS]]
     beyond = len(report.bad_rows) - _N_BAD_ROWS
-    return _bullets([*lines, f"and {phrases.count(beyond)} more in report.json"] if beyond > 0 else lines)
+    return bullets([*lines, f"and {phrases.count(beyond)} more in report.json"] if beyond > 0 else lines)
 
 
 def _detectors(report: AuditReport) -> str:
@@ -85,8 +85,8 @@ def _detectors(report: AuditReport) -> str:
     for name in phrases.detectors(report):
         facts = "; ".join(f"{key} {value}".strip() for key, value in phrases.detector_facts(report, name))
         lines += [f"{escaped(name)}: {escaped(facts)}"] if facts else []
-    curve = _table(grids.curve(report))
-    return "\n\n".join(part for part in (_bullets(lines), curve) if part)
+    curve = table(grids.curve(report))
+    return "\n\n".join(part for part in (bullets(lines), curve) if part)
 
 
 # ---------------------------------------------------------------- Markdown
@@ -96,15 +96,16 @@ def _escaped(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     return [(escaped(left), escaped(right)) for left, right in pairs]
 
 
-def _bullets(lines: Iterable[str]) -> str:
+def bullets(lines: Iterable[str]) -> str:
+    """Return a list of lines, which are escaped already."""
     return "\n".join(f"- {line}" for line in lines)
 
 
 def _pairs(header: str, pairs: Iterable[tuple[str, str]]) -> str:
-    return _table(Grid((header, "value"), tuple(pairs), 2))
+    return table(Grid((header, "value"), tuple(pairs), 2))
 
 
-def _table(grid: Grid) -> str:
+def table(grid: Grid) -> str:
     """Return a pipe table, or nothing where it has no rows. Cells are escaped here."""
     if not grid.rows:
         return ""

@@ -62,13 +62,13 @@ def esc(text: str) -> str:
     return html.escape(shown(text), quote=True)
 
 
-def document(title: str, body: Iterable[str]) -> str:
-    """Return a whole page; `body` holds finished elements, `title` is text."""
+def document(title: str, body: Iterable[str], style: str = "") -> str:
+    """Return a whole page; `body` holds finished elements, `title` is text, `style` more of our own style sheet."""
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{esc(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
+        f"<title>{esc(title)}</title>\n<style>{STYLE}{style}</style>\n</head>\n<body>\n"
         + "\n".join(body)
         + "\n</body>\n</html>\n"
     )

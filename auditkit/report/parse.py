@@ -29,7 +29,7 @@ def record(cls: Callable[..., R], raw: Mapping[str, Any], where: str) -> R:
     if odd:
         raise InputError(
             f"{shown(where)}: written by another auditkit (field {shown(odd[0])} is missing or unknown in "
-            f"{getattr(cls, '__name__', cls)}); run the audit again"
+            f"{getattr(cls, '__name__', cls)}); write the report again"
         )
     return cls(**{name: _as(kind, raw[name], f"{where}: {name}") for name, kind in kinds.items()})
 
@@ -45,6 +45,8 @@ def _as(kind: Any, raw: Any, where: str) -> Any:
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if kind is Any or (isinstance(kind, type) and issubclass(kind, pl.DataFrame | Path)):
         return raw
+    if origin is typing.Literal and raw in arguments:
+        return raw
     if origin in (typing.Union, types.UnionType):
         return None if raw is None else _as(next(k for k in arguments if k is not type(None)), raw, where)
     if origin is tuple and isinstance(raw, list):
@@ -57,4 +59,4 @@ def _as(kind: Any, raw: Any, where: str) -> Any:
         return float(raw)
     if kind in (str, int, float, bool) and type(raw) is kind:
         return raw
-    raise InputError(f"{shown(where)} is {shown(repr(raw)[:60])}, not what a report holds there; run the audit again")
+    raise InputError(f"{shown(where)} is {shown(repr(raw)[:60])}, not what a report holds there; write the report again")

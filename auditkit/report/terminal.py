@@ -36,18 +36,18 @@ def render(report: AuditReport, console: Console) -> None:
     _benchmarks(report, console)
     console.print()
     for label, text in _facts(report):
-        _line(console, label, text)
+        line(console, label, text)
     if len(report.sources) > 1:
         _sources(report, console)
     _sentences(report, console)
     for tier, why in phrases.reasons_not_run(report):
-        _line(console, "Not run", f"{tier}: {why}", style="yellow")
+        line(console, "Not run", f"{tier}: {why}", style="yellow")
 
 
 def render_gate(result: GateResult, console: Console) -> None:
     """Print whether the gate tripped, each reason, and every waiver that counted, expired or matched nothing."""
     verdict = "tripped" if result.tripped else "passed"
-    _line(console, "Gate", "; ".join([verdict, *result.reasons]), style="bold red" if result.tripped else "bold")
+    line(console, "Gate", "; ".join([verdict, *result.reasons]), style="bold red" if result.tripped else "bold")
     for label, lines in (
         ("Waived", result.waived),
         ("Waiver expired", result.expired),
@@ -55,7 +55,7 @@ def render_gate(result: GateResult, console: Console) -> None:
         ("Note", result.notes),
     ):
         for text in lines:
-            _line(console, label, text)
+            line(console, label, text)
 
 
 def _facts(report: AuditReport) -> list[tuple[str, str]]:
@@ -102,11 +102,11 @@ def _sentences(report: AuditReport, console: Console) -> None:
     console.print()
     console.print(plain("For the paper", "bold"))
     for result in report.benchmarks[:_N_SENTENCES]:
-        _paragraph(console, paper_sentence(report, result.name), indent=2)
+        paragraph(console, paper_sentence(report, result.name), indent=2)
         console.print()
     beyond = len(report.benchmarks) - _N_SENTENCES
     if beyond > 0:
-        _paragraph(console, f"(sentences on {phrases.counted(beyond, 'more benchmark')} are in report.md)", indent=2)
+        paragraph(console, f"(sentences on {phrases.counted(beyond, 'more benchmark')} are in report.md)", indent=2)
         console.print()
 
 
@@ -189,12 +189,13 @@ def _sources(report: AuditReport, console: Console) -> None:
 # ---------------------------------------------------------------- lines
 
 
-def _line(console: Console, label: str, text: str, style: str = "bold") -> None:
+def line(console: Console, label: str, text: str, style: str = "bold") -> None:
     """Print a label and its text, the text hanging beside the label."""
-    _paragraph(console, shown(text), indent=_LABEL_WIDTH, label=shown(label), style=style)
+    paragraph(console, shown(text), indent=_LABEL_WIDTH, label=shown(label), style=style)
 
 
-def _paragraph(console: Console, text: str, indent: int, label: str = "", style: str = "") -> None:
+def paragraph(console: Console, text: str, indent: int, label: str = "", style: str = "") -> None:
+    """Print text with a hanging label, wrapped on a terminal and whole in a pipe; both are `shown` already."""
     head = label + " " * max(1 if label else indent, indent - cell_len(label))
     if not console.is_terminal:  # one line in a pipe, so that grep and a script find it whole
         console.print(Text.assemble((head, style), text), soft_wrap=True)
