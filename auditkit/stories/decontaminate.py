@@ -96,14 +96,24 @@ def _rescan(report: AuditReport, benchmarks: Sequence[Benchmark], settings: Audi
     def scan_again(records: list[tuple[Source, int, dict[str, Any]]]) -> pl.DataFrame:
         pairs = [_no_pairs()]
         for source, row, record in records:
-            memory = Source(source.name, MEMORY, "list", "", "", "", 0, data=[record])
-            for batch in read.read_texts(memory, ReadSettings(fields=fields_of[source.name, row])):
+            memory = Source(source.name, MEMORY, "list", "", "", "", 0, data=[_texts_only(record)])
+            as_audited = ReadSettings(fields=fields_of[source.name, row], roles=settings.read.roles)
+            for batch in read.read_texts(memory, as_audited):
                 found = scanner.scan(batch, None).pairs
                 pairs.append(found.with_columns(pl.lit(row, pl.Int64).alias("row")))
         labels = pl.DataFrame(schema={"pool": pl.String, "row": pl.Int64})
         return conclude(pl.concat(pairs), scanner.prepared, labels)
 
     return scan_again
+
+
+def _texts_only(value: Any) -> Any:
+    """Return a record as JSON values: texts and their places; times, bytes and other values hold no text."""
+    if isinstance(value, dict):
+        return {str(key): _texts_only(child) for key, child in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_texts_only(child) for child in value]
+    return value if isinstance(value, str) else None
 
 
 def _no_pairs() -> pl.DataFrame:
