@@ -80,7 +80,7 @@ def verify(
         unit, text, first, last = windows[i]
         here = Candidate(unit, text, (first, last), scores.windows[i], tuple(scores.runs[i].tolist()), rows, prepared)
         reached = [(one, _spans(one, here)) for one in decisions(_pair(here, scores, i), prepared, tiers)]
-        own = [one for one in reached if not _is_template_only(*one, here)]
+        own = [one for one in reached if _holds_own(prepared.rules.templates.payload, *one, here)]
         n_template_only += bool(reached) and not own
         if own:
             found.setdefault((unit, text), []).append(_settle(own, here))
@@ -153,17 +153,23 @@ def _settle(reached: list[tuple[Decision, Spans]], here: Candidate) -> tuple[Dec
         # What lies beside an unchanged stretch counts as well: a changed number may be what ended it.
         compared = Spans(here.window, (0, len(here.item_hashes))) if decision.is_stretch else spans
         is_allowed = decision.tier == "exact" or here.prepared.rules.near.numbers_condemn
-        if is_allowed or not here.numbers_differ(compared):
+        if not is_allowed and here.numbers_differ(compared):
+            continue
+        if _holds_own(here.prepared.rules.templates.condemns, decision, spans, here):
             return decision, spans
+        return replace(decision, verdict="review", rule="templates.condemns"), spans
     decision, spans = condemning[0]
     return replace(decision, verdict="review", rule="near.numbers_condemn"), spans
 
 
-def _is_template_only(decision: Decision, spans: Spans, here: Candidate) -> bool:
-    """Return whether the pair shares what many items share, and too little of what is the item's own."""
+def _holds_own(share: float, decision: Decision, spans: Spans, here: Candidate) -> bool:
+    """Return whether the row holds that share of what is the item's own, beside the template that many items share.
+
+    True for items without a template, for equal texts, and for items that are nothing but template.
+    """
     mask = here.prepared.template_mask(here.text)
     if decision.tier == "exact" or not mask[slice(*spans.item)].any() or mask.all():
-        return False
+        return True
     # A row that is a part of the item can have no more than its part, though one word of that ("What ...") says
     # nothing; of every other row all that is the item's own is asked for.
     is_part = len(here.row_hashes) < len(mask) and not decision.is_stretch
@@ -171,7 +177,7 @@ def _is_template_only(decision: Decision, spans: Spans, here: Candidate) -> bool
     own = here.item_hashes[slice(*stretch)][~mask[slice(*stretch)]]
     shared = int(np.isin(own, here.row_hashes[slice(*spans.row)]).sum())
     wanted = max(len(own), min(MIN_OWN_TOKENS, int((~mask).sum())))
-    return len(own) == 0 or not at_least(shared, here.prepared.rules.templates.payload, wanted)
+    return len(own) > 0 and at_least(shared, share, wanted)
 
 
 def _keep(options: list[tuple[Decision, Spans]]) -> Iterable[tuple[Decision, Spans]]:

@@ -97,6 +97,7 @@ class Templates:
     min_texts: int
     share: float
     payload: float
+    condemns: float
 
 
 @dataclass(frozen=True)

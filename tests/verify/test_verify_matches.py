@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import lexical
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -238,6 +239,15 @@ def test_an_instruction_shared_by_many_items_is_no_leak() -> None:
     found = verified(parts, [f"{INSTRUCTION} who painted picture{i} there" for i in range(5)])
     assert len(found.pairs) == 0
     assert found.n_template_only > 0
+
+
+def test_the_same_instruction_and_nearly_the_same_question_is_for_review() -> None:
+    capitals = ("France", "Peru", "Kenya", "Laos", "Chad", "Oman", "Fiji", "Mali")
+    parts = [f"{INSTRUCTION} what is the capital of {name}" for name in capitals]
+    rows = [f"{INSTRUCTION} what is the capital of {name}" for name in ("Mongolia", "Peru")]
+    found = verified(parts, rows).pairs
+    assert set(found.filter(pl.col("unit") == 0)["verdict"]) <= {"review"}
+    assert found.filter(pl.col("verdict") == "contaminated").select("unit", "text").rows() == [(1, 1)]
 
 
 def test_the_same_instruction_and_question_is_a_leak() -> None:
