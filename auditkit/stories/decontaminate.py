@@ -85,22 +85,25 @@ def _named_folders(inputs: Any) -> list[Path]:
 
 
 def _rescan(report: AuditReport, benchmarks: Sequence[Benchmark], settings: AuditSettings) -> Rescan:
-    """Return a function that audits single records again, by the lexical tiers of the audit.
+    """Return a function that audits some records again, by the lexical tiers of the audit.
 
-    A record is read by the fields in which it matched, so that one record alone is read as its whole file was.
+    Records are read by the fields in which they matched, so that a few of them are read as their whole file was.
     """
     scanner = Scanner.make(benchmarks, settings, settings.all_rules())
     fields = report.matches.group_by("pool", "row").agg(pl.col("field").unique())
     fields_of = {(pool, row): tuple(sorted(names)) for pool, row, names in fields.iter_rows()}
 
     def scan_again(records: list[tuple[Source, int, dict[str, Any]]]) -> pl.DataFrame:
-        pairs = [_no_pairs()]
+        alike: dict[tuple[str, tuple[str, ...]], list[tuple[int, dict[str, Any]]]] = {}
         for source, row, record in records:
-            memory = Source(source.name, MEMORY, "list", "", "", "", 0, data=[_texts_only(record)])
-            as_audited = ReadSettings(fields=fields_of[source.name, row], roles=settings.read.roles)
-            for batch in read.read_texts(memory, as_audited):
+            alike.setdefault((source.name, fields_of[source.name, row]), []).append((row, _texts_only(record)))
+        pairs = [_no_pairs()]
+        for (name, fields), members in alike.items():
+            rows = pl.Series([row for row, _ in members], dtype=pl.Int64)
+            memory = Source(name, MEMORY, "list", "", "", "", 0, data=[record for _, record in members])
+            for batch in read.read_texts(memory, ReadSettings(fields=fields, roles=settings.read.roles)):
                 found = scanner.scan(batch, None).pairs
-                pairs.append(found.with_columns(pl.lit(row, pl.Int64).alias("row")))
+                pairs.append(found.with_columns(rows.gather(found["row"]).alias("row")))
         labels = pl.DataFrame(schema={"pool": pl.String, "row": pl.Int64})
         return conclude(pl.concat(pairs), scanner.prepared, labels)
 
