@@ -9,7 +9,7 @@ from pathlib import Path
 
 from auditkit.cli.main import DONE, TRIPPED
 from auditkit.kernels.compile import is_warm
-from auditkit.read import open_pool, parse_labels
+from auditkit.read import open_benchmarks, open_pool, parse_labels
 from auditkit.records import AuditReport, ReadSettings
 from auditkit.report import gate, safe, terminal
 from auditkit.report.progress import Progress
@@ -27,6 +27,8 @@ def run(arguments: argparse.Namespace) -> int:
         baseline=arguments.baseline,
         waivers=arguments.waivers,
     )
+    if any(name is not None for name in wanted.shares):
+        gate.check_names([benchmark.name for benchmark in open_benchmarks(arguments.benchmark)], wanted)
     report = audit_with_progress(
         tuple(arguments.pool), arguments.benchmark, settings, Path(arguments.out), arguments.overwrite
     )

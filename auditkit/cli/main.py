@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 
 DONE, TRIPPED, WRONG, DEFECT, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 70, 130, 141
@@ -31,7 +32,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader of our output is gone: no message can reach it, and Python must not try at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
-    except Exception as error:
+    except SystemExit:
+        raise
+    except BaseException as error:  # a panic inside polars is no Exception, and must not end with 1 either
         return _failed(error)
 
 
@@ -43,11 +46,11 @@ def run(parsed: argparse.Namespace) -> int:
     return command(parsed)
 
 
-def _failed(error: Exception) -> int:
+def _failed(error: BaseException) -> int:
     from auditkit.errors import AuditkitError
 
     if os.environ.get("AUDITKIT_DEBUG"):
-        raise error
+        traceback.print_exception(error)
     if isinstance(error, AuditkitError):
         return _say(str(error), WRONG)
     if isinstance(error, OSError):

@@ -132,7 +132,7 @@ def decide(report: AuditReport, settings: GateSettings, today: date) -> GateResu
     Raises:
         UsageError: a benchmark that the report does not have, or a baseline that is this very audit.
     """
-    _check_names(report, settings)
+    check_names([result.name for result in report.benchmarks], settings)
     live = [waiver for waiver in settings.waivers if waiver.expires >= today]
     expired = [waiver for waiver in settings.waivers if waiver.expires < today]
     items = _counted(report, settings)
@@ -204,8 +204,12 @@ def _known(items: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _check_names(report: AuditReport, settings: GateSettings) -> None:
-    names = [result.name for result in report.benchmarks]
+def check_names(names: Sequence[str], settings: GateSettings) -> None:
+    """Check that every benchmark with a share of its own is among those audited.
+
+    Raises:
+        UsageError: one is not.
+    """
     for name in settings.shares:
         if name is not None and name not in names:
             raise UsageError(
