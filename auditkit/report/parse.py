@@ -59,4 +59,6 @@ def _as(kind: Any, raw: Any, where: str) -> Any:
         return float(raw)
     if kind in (str, int, float, bool) and type(raw) is kind:
         return raw
-    raise InputError(f"{shown(where)} is {shown(repr(raw)[:60])}, not what a report holds there; write the report again")
+    raise InputError(
+        f"{shown(where)} is {shown(repr(raw)[:60])}, not what a report holds there; write the report again"
+    )
