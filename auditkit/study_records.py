@@ -71,7 +71,9 @@ class Trainable:
     """Which parameters a stage changes.
 
     Attributes:
-        rank, targets, layers: of LoRA (modules by the end of their name; 0-based encoder layers, empty: all).
+        rank, alpha: of LoRA. targets: of LoRA and IA3 (modules by the end of their name).
+        layers: 0-based encoder layers, empty for all; they narrow every part but the head.
+        is_head_trained: the classification head is trained too. A patch may leave it as it is.
     """
 
     part: Part = "lora"
@@ -79,6 +81,7 @@ class Trainable:
     alpha: float = 8.0
     targets: tuple[str, ...] = ("query", "value")
     layers: tuple[int, ...] = ()
+    is_head_trained: bool = True
 
 
 @dataclass(frozen=True)
@@ -193,8 +196,11 @@ class StageRecord:
     Attributes:
         key: digest of everything that decides its weights (base, earlier stages, data, teacher, seed, settings).
         n_trainable, n_parameters: counts; `trainable_names` names the changed tensors.
-        n_truncated: training prompts cut at max_tokens.
+        n_rows: rows trained on; n_truncated of them were cut at max_tokens. n_unlabelled rows lack a label that the
+            stage asks for and were left out.
         teacher_digest: digest of the teacher's weights or column; "" without a teacher.
+        losses: mean loss of each twentieth of the steps (of each step where there are fewer).
+        start_digest, weights_digest: digests of the checkpoint that it started from and of the one that it wrote.
     """
 
     key: str
@@ -215,6 +221,10 @@ class StageRecord:
     learning_rate: float
     losses: tuple[float, ...]
     seconds: float
+    n_unlabelled: int = 0
+    n_steps: int = 0
+    start_digest: str = ""
+    weights_digest: str = ""
 
 
 @dataclass(frozen=True)
@@ -274,6 +284,10 @@ class BenchmarkRange:
         policy_share: eta squared of the final-stage policy, permuted within model scale (`policy_share_p`).
         extremes_p, extremes_q: whether arms of one policy hold the extreme ranks; q after Benjamini-Hochberg.
         measures: "policy", "capability", "both", or "cannot tell"; `sentence` says it in words.
+        n_lineages: independent lineages among the arms; `lineage_value` the range over their roots, with
+            `lineage_critical` and `lineage_p` of the studentized range.
+        capability_share: what detection capability explains of the range beside the final-stage policy (partial r^2).
+        paired: differences of related arms, "arm - its root" -> paired difference over seeds.
     """
 
     benchmark: str
@@ -296,6 +310,13 @@ class BenchmarkRange:
     evaluation_floor: float | None
     measures: str
     sentence: str
+    n_lineages: int = 0
+    lineage_value: float | None = None
+    lineage_critical: float | None = None
+    lineage_p: float | None = None
+    capability_share: float | None = None
+    capability_share_p: float | None = None
+    paired: Mapping[str, Estimate] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
