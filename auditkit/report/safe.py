@@ -51,6 +51,13 @@ def csv_cell(text: str) -> str:
     return f"'{text}" if _FORMULA.match(text) else text
 
 
+class _Console(Console):
+    """A console that leaves a closed pipe to its caller; rich would exit with status 1, which is the gate's."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def console(file: TextIO | None = None, *, width: int | None = None) -> Console:
     """Return a console for hostile text: no markup, emoji codes or highlighting; NO_COLOR and pipes respected.
 
@@ -60,4 +67,4 @@ def console(file: TextIO | None = None, *, width: int | None = None) -> Console:
     reconfigure = getattr(stream, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(errors="backslashreplace")
-    return Console(file=stream, width=width, markup=False, emoji=False, highlight=False)
+    return _Console(file=stream, width=width, markup=False, emoji=False, highlight=False)

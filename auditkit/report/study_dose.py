@@ -34,7 +34,7 @@ def dose(result: StudyResult, axis: Axis) -> str:
     across, ticks, name = _across(axis, sorted({p.x for p in points}))
     bounds = [x for p in drawn for x in (p.y.value, p.y.low, p.y.high) if x is not None]
     up = Scale(max(-1.0, min([-0.25, *bounds])), min(2.0, max([1.25, *bounds])), 210, 26)
-    body = svg.axis_x(across, ticks, 26, 210, name)
+    body = svg.axis_x(across, ticks, [(26, 210)], 210, name)
     body += svg.axis_y(
         up, [(y, f"{y:g}") for y in (-0.5, 0.0, 0.5, 1.0, 1.5) if up.holds(y)], LEFT, RIGHT, "inheritance"
     )
@@ -53,7 +53,7 @@ def _series(points: list[_Point], across: Scale, up: Scale, kind: str) -> list[s
     body = [svg.curve(places, kind)]
     for (x, y), p in zip(places, points, strict=True):
         if p.y.low is not None and p.y.high is not None:
-            body.append(svg.line(x, up(p.y.low), x, up(p.y.high), f"bar {kind}"))
+            body.append(svg.line(x, up(p.y.low), x, up(p.y.high), f"whisker {kind}"))
         body.append(svg.mark(kind, x, y, f"{p.base} at {p.x:g}: {words.interval(p.y)}"))
     return body
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from auditkit.report import study_svg as svg
@@ -32,8 +33,9 @@ def ranges(result: StudyResult, at: str) -> str:
     if not rows:
         return ""
     bottom = _ROW * len(rows) + 4
+    strips = [(_ROW * place + 20.0, _ROW * place + 48.0) for place in range(len(rows))]
     scale = Scale(0, 1, 12, RIGHT)
-    body = svg.axis_x(scale, _QUARTERS, 4, bottom, "flag rate: mean over seeds")
+    body = svg.axis_x(scale, _QUARTERS, strips, bottom, "flag rate: mean over seeds")
     for place, row in enumerate(rows):
         body += _strip(result, row, scale, _ROW * place + 4)
     keys = [*_policy_keys(result), (svg.key('<rect class="noise" x="-8" y="-6" width="16" height="12"/>'), _NOISE)]
@@ -57,7 +59,7 @@ def _strip(result: StudyResult, row: BenchmarkRange, scale: Scale, top: float) -
     label = f"range {number(row.value)}, critical {number(row.critical)}"
     middle = top + 30
     body = [
-        svg.text(4, top + 12, svg.fitted(row.benchmark, 48 - len(label)), look="name"),
+        svg.text(4, top + 12, svg.fitted(row.benchmark, 56 - len(label)), look="name"),
         svg.text(svg.WIDTH - 4, top + 12, label, "end"),
         *_bands(row, scale, middle),
         svg.line(scale.start, middle, scale.end, middle),
@@ -102,11 +104,12 @@ def capability(result: StudyResult) -> str:
     drawn = [(arm, x, y) for arm, x, y in found if x.value is not None and y.value is not None]
     if not drawn:
         return ""
-    low = 0.5 if min(y.value or 0 for _, _, y in drawn) >= 0.5 else 0.0
+    low = max(0, math.floor(min((y.low or y.value or 0) for _, _, y in drawn) * 10) - 1) / 10
     across, up = Scale(0, 1, LEFT, RIGHT), Scale(low, 1, 230, 26)
     a = result.settings.policies[0].name
-    body = svg.axis_x(across, _QUARTERS, 26, 230, svg.fitted(f"agreement with {a} on discordant prompts", 50))
-    ticks = [(low + (1 - low) * k / 5, f"{low + (1 - low) * k / 5:.1f}") for k in range(6)]
+    body = svg.axis_x(across, _QUARTERS, [(26, 230)], 230, svg.fitted(f"agreement with {a} on discordant prompts", 50))
+    step = 0.05 if low >= 0.75 else 0.1
+    ticks = [(low + step * k, f"{low + step * k:.2f}") for k in range(round((1 - low) / step) + 1)]
     body += svg.axis_y(up, ticks, LEFT, RIGHT, f"capability: AUROC on concordant prompts, from {low:g}")
     for arm, x, y in drawn:
         kind = words.side(arm.final_policy, result.settings)
@@ -123,9 +126,9 @@ def capability(result: StudyResult) -> str:
 def _whiskers(x: Estimate, y: Estimate, across: Scale, up: Scale, kind: str) -> list[str]:
     made = []
     if x.low is not None and x.high is not None:
-        made.append(svg.line(across(x.low), up(y.value or 0), across(x.high), up(y.value or 0), f"bar {kind}"))
+        made.append(svg.line(across(x.low), up(y.value or 0), across(x.high), up(y.value or 0), f"whisker {kind}"))
     if y.low is not None and y.high is not None:
-        made.append(svg.line(across(x.value or 0), up(y.low), across(x.value or 0), up(y.high), f"bar {kind}"))
+        made.append(svg.line(across(x.value or 0), up(y.low), across(x.value or 0), up(y.high), f"whisker {kind}"))
     return made
 
 
@@ -147,11 +150,11 @@ def det(result: StudyResult, which: Literal["a", "b"]) -> str:
         return ""
     across = Scale(0.001, 0.99, LEFT, RIGHT, svg.deviate)
     up = Scale(0.001, 0.99, 300, 26, svg.deviate)
-    body = svg.axis_x(across, _DET_TICKS, 26, 300, "over-refusal, %")
+    body = svg.axis_x(across, _DET_TICKS, [(26, 300)], 300, "over-refusal, %")
     body += svg.axis_y(up, _DET_TICKS, LEFT, RIGHT, "miss, %")
     for name, points in curves.items():
         kind = _side_of(result, name)
-        line = [(across(x), up(y)) for x, y in points]
+        line = [(across(x), up(y)) for x, y in _inside(points, across, up)]
         body.append(svg.curve(line, kind, name, is_hollow=_is_small(result, name)))
     title = f"Miss against over-refusal under {policy.name}"
     description = (
@@ -160,6 +163,13 @@ def det(result: StudyResult, which: Literal["a", "b"]) -> str:
     )
     note = ("", "normal-deviate axes; lower left is better")
     return svg.figure(f"det-{which}", title, description, 336, body, svg.legend([*_line_keys(result), note]))
+
+
+def _inside(points: Sequence[Sequence[float]], across: Scale, up: Scale) -> list[tuple[float, float]]:
+    """Return the points within the axes and the ones beside them, so that a line ends at the edge."""
+    holds = [across.holds(x) and up.holds(y) for x, y in points]
+    near = [any(holds[max(0, place - 1) : place + 2]) for place in range(len(holds))]
+    return [(x, y) for (x, y), is_near in zip(points, near, strict=True) if is_near]
 
 
 # ---------------------------------------------------------------- inheritance
@@ -173,9 +183,10 @@ def inheritance(result: StudyResult) -> str:
     bounds = [x for i in rows for x in (i.inheritance.value, i.inheritance.low, i.inheritance.high) if x is not None]
     scale = Scale(max(-1.0, min([-0.25, *bounds])), min(2.0, max([1.25, *bounds])), 12, RIGHT)
     bottom = 38 * len(rows) + 4
+    strips = [(38.0 * place + 20, 38.0 * place + 40) for place in range(len(rows))]
     ticks = [(x, f"{x:g}") for x in (-1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0) if scale.holds(x)]
-    body = svg.axis_x(scale, ticks, 4, bottom, "inheritance: 0 none, 1 the teacher's whole policy")
-    body += [svg.line(scale(x), 4, scale(x), bottom, "one") for x in (0.0, 1.0)]
+    body = svg.axis_x(scale, ticks, strips, bottom, "inheritance: 0 none, 1 the teacher's whole policy")
+    body += [svg.line(scale(x), top, scale(x), end, "one") for x in (0.0, 1.0) for top, end in strips]
     for place, row in enumerate(rows):
         body += _inherited(result, row, scale, 38 * place + 4)
     said = [f"{i.student} ({i.kind.replace('_', ' ')}): {words.interval(i.inheritance)}" for i in rows]
@@ -186,13 +197,15 @@ def inheritance(result: StudyResult) -> str:
 def _inherited(result: StudyResult, row: Inheritance, scale: Scale, top: float) -> list[str]:
     e, middle, kind = row.inheritance, top + 26, _side_of(result, row.teacher)
     label = words.interval(e) if e.value is not None else "undefined"
-    name = svg.fitted(f"{row.kind.replace('_', ' ')}: {row.student}", 56 - len(label))
+    parents = {arm.name: arm.parent for arm in result.settings.arms if arm.control}
+    base = parents.get(row.student) or row.student
+    name = svg.fitted(f"{row.kind.replace('_', ' ')}: {base}", 56 - len(label))
     body = [svg.text(4, top + 12, name, look="name"), svg.text(svg.WIDTH - 4, top + 12, label, "end")]
     if e.low is not None and e.high is not None:
-        body.append(svg.line(scale(e.low), middle, scale(e.high), middle, f"bar {kind}"))
+        body.append(svg.line(scale(e.low), middle, scale(e.high), middle, f"whisker {kind}"))
         cut = [(scale(x), sign) for x, sign in ((e.low, -1), (e.high, 1)) if not scale.holds(x)]
         body += [
-            f'<path class="bar {kind}" d="M{x - 5 * s:.1f},{middle - 4:.1f} l{5 * s},4 l{-5 * s},4" fill="none"/>'
+            f'<path class="whisker {kind}" d="M{x - 5 * s:.1f},{middle - 4:.1f} l{5 * s},4 l{-5 * s},4" fill="none"/>'
             for x, s in cut
         ]
     if e.value is not None:

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from auditkit.report import study_words as words
 from auditkit.report.grids import Grid
 from auditkit.report.phrases import count
 from auditkit.report.study_words import Key, number
-from auditkit.study_records import POINTS, Arm, BenchmarkRange, Correlation, Estimate, Inheritance, StudyResult
+from auditkit.study_records import (
+    POINTS,
+    Arm,
+    BenchmarkRange,
+    Correlation,
+    Estimate,
+    Inheritance,
+    StudyResult,
+    StudySettings,
+)
 
 Table = Mapping[Key, Estimate]
 _SETS = ("train", "dev", "test")
@@ -114,8 +122,12 @@ def thresholds(result: StudyResult, arms: Sequence[Arm]) -> Grid:
     for t in sorted(result.thresholds, key=lambda t: t.seed):
         by.setdefault((t.arm, t.point), []).append(number(t.threshold))
     points = words.in_order({t.point for t in result.thresholds}, POINTS)
-    rows = [(arm.name, *["; ".join(dict.fromkeys(by.get((arm.name, at), ["-"]))) for at in points]) for arm in arms]
-    return Grid(("arm", *[words.point(at, result.settings) for at in points]), tuple(rows) if points else ())
+    rows = [
+        (arm.name, *["; ".join(dict.fromkeys(by.get((arm.name, at), ["-"]))) for at in points])
+        for arm in arms
+        if any((arm.name, at) in by for at in points)
+    ]
+    return Grid(("arm", *[words.point(at, result.settings) for at in points]), tuple(rows), len(points) + 1)
 
 
 def by_source(result: StudyResult, arms: Sequence[Arm], table: Table) -> Grid:
@@ -149,10 +161,6 @@ def ranges(result: StudyResult, at: str) -> Grid:
         "p, permuted",
         "seed floor",
         "its upper bound",
-        "sensitivity",
-        "policy share",
-        "extremes p",
-        "extremes q",
         "evaluation floor",
     )
     return Grid(headers, tuple(_range(r) for r in result.ranges if r.point == at), 3)
@@ -164,10 +172,27 @@ def _range(r: BenchmarkRange) -> tuple[str, ...]:
         r.klass,
         r.measures,
         count(r.n_items),
-        *map(number, (r.value, r.critical, r.p, r.p_permutation, r.sigma_seed, r.sigma_upper)),
+        *map(number, (r.value, r.critical)),
+        *map(words.probability, (r.p, r.p_permutation)),
+        *map(number, (r.sigma_seed, r.sigma_upper, r.evaluation_floor)),
+    )
+
+
+def explained(result: StudyResult, at: str) -> Grid:
+    """Return what the ranges follow: sensitivity, the share of the final-stage policy, and who is at the extremes."""
+    headers = ("benchmark", "n", "policy sensitivity", "policy share", "lowest arm", "highest arm", "extremes p", "q")
+    return Grid(headers, tuple(_explained(r) for r in result.ranges if r.point == at))
+
+
+def _explained(r: BenchmarkRange) -> tuple[str, ...]:
+    ends = sorted(r.arm_means, key=lambda arm: (r.arm_means[arm], arm))
+    return (
+        r.benchmark,
+        count(r.n_items),
         words.with_p(r.sensitivity, r.sensitivity_p),
         words.with_p(r.policy_share, r.policy_share_p),
-        *map(number, (r.extremes_p, r.extremes_q, r.evaluation_floor)),
+        *([f"{arm}: {number(r.arm_means[arm])}" for arm in (ends[0], ends[-1])] if ends else [words.UNDEFINED] * 2),
+        *map(words.probability, (r.extremes_p, r.extremes_q)),
     )
 
 
@@ -206,11 +231,15 @@ def policies(result: StudyResult) -> Grid:
             p.name,
             p.text or words.UNDEFINED,
             p.column,
-            ", ".join(f"{k} = {words.of_key('', p.values[k])}" for k in sorted(p.values)) or "0, 1",
+            ", ".join(f"{k} = {_label(p.values[k])}" for k in sorted(p.values)) or "0, 1",
         )
         for letter, p in zip("AB", result.settings.policies, strict=True)
     ]
     return Grid(("", "policy", "what it says", "column", "values"), tuple(rows), 5)
+
+
+def _label(value: int | None) -> str:
+    return "no label" if value is None else str(value)
 
 
 # ---------------------------------------------------------------- teachers, accuracy
@@ -218,14 +247,16 @@ def policies(result: StudyResult) -> Grid:
 
 def inheritance(rows: Sequence[Inheritance]) -> Grid:
     """Return how much of its teacher's policy each student took, controls beside it."""
+    inherited, taken = words.columns("inheritance", [i.inheritance for i in rows])
+    difference, moved = words.columns("difference in agreement", [i.difference for i in rows])
     headers: tuple[str, ...] = (
         "student",
         "kind",
         "dose",
         "teacher",
         "without teacher",
-        "inheritance",
-        "difference in agreement",
+        inherited,
+        difference,
         "Cohen's h",
         "McNemar p",
         "note",
@@ -237,20 +268,20 @@ def inheritance(rows: Sequence[Inheritance]) -> Grid:
             i.dose or words.UNDEFINED,
             i.teacher,
             i.reference,
-            words.estimate(i.inheritance),
-            words.estimate(i.difference),
+            taken[place],
+            moved[place],
             number(i.cohens_h),
-            number(i.mcnemar_p),
+            words.probability(i.mcnemar_p),
             i.note,
         )
-        for i in rows
+        for place, i in enumerate(rows)
     ]
     if not any(i.note for i in rows):
         headers, made = headers[:-1], [row[:-1] for row in made]
     return Grid(headers, tuple(made), 5)
 
 
-def correlations(rows: Sequence[Correlation]) -> Grid:
+def correlations(rows: Sequence[Correlation], settings: StudySettings) -> Grid:
     """Return what validation accuracy goes with."""
     headers = (
         "accuracy",
@@ -265,11 +296,11 @@ def correlations(rows: Sequence[Correlation]) -> Grid:
     )
     made = [
         (
-            c.accuracy.replace("_", " "),
-            c.predictor.replace("_", " "),
+            words.metric(c.accuracy, settings),
+            words.metric(c.predictor, settings),
             words.interval(c.pearson),
             number(c.spearman),
-            number(c.p_permutation),
+            words.probability(c.p_permutation),
             f"{number(c.leave_one_out[0])} to {number(c.leave_one_out[1])}" if c.leave_one_out else words.UNDEFINED,
             number(c.sd_accuracy),
             number(c.sd_predictor),
@@ -278,32 +309,3 @@ def correlations(rows: Sequence[Correlation]) -> Grid:
         for c in rows
     ]
     return Grid(headers, tuple(made), 2)
-
-
-# ---------------------------------------------------------------- any mapping
-
-
-def of_mapping(mapping: Mapping[str, Any], first: str, caption: str = "") -> list[tuple[str, Grid]]:
-    """Return (caption, table) for all of a nested mapping: no key of it is left out, whatever it is called.
-
-    A mapping of flat mappings is one table with a row for each; plain values are pairs; deeper ones follow, named.
-    """
-    nested = {key: thing for key, thing in mapping.items() if isinstance(thing, Mapping)}
-    plain = [(words.title(str(key)), words.of_key(str(key), mapping[key])) for key in mapping if key not in nested]
-    found = [(caption, Grid(("", "value"), tuple(sorted(plain)), 2))] if plain else []
-    flat = {
-        key: thing for key, thing in nested.items() if not any(isinstance(part, Mapping) for part in thing.values())
-    }
-    found += [(caption, _rows(flat, first))] if flat else []
-    for key in sorted(set(nested) - set(flat)):
-        found += of_mapping(nested[key], first, f"{caption}: {words.title(key)}" if caption else words.title(key))
-    return found
-
-
-def _rows(flat: Mapping[str, Mapping[str, Any]], first: str) -> Grid:
-    keys = sorted({str(key) for row in flat.values() for key in row})
-    rows = [
-        (name, *[words.of_key(key, flat[name][key]) if key in flat[name] else words.UNDEFINED for key in keys])
-        for name in sorted(flat)
-    ]
-    return Grid((first, *map(words.title, keys)), tuple(rows))

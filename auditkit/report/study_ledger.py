@@ -14,7 +14,14 @@ def arms(result: StudyResult) -> Grid:
     """Return a row for each trained arm and seed: base model, data, weights, each with its digest."""
     headers = ("arm", "seed", "base model", "read from", "digest of the base", "data", "weights", "folder")
     rows = [
-        (e.arm, str(e.seed), e.model, e.model_source, e.model_digest, e.data_digest, e.weights_digest, e.folder)
+        (
+            e.arm,
+            str(e.seed),
+            e.model,
+            e.model_source,
+            *map(_digest, (e.model_digest, e.data_digest, e.weights_digest)),
+            e.folder,
+        )
         for e in result.ledger
     ]
     return Grid(headers, tuple(rows), len(headers))
@@ -61,7 +68,7 @@ def _stage(s: StageRecord) -> tuple[str, ...]:
     return (
         s.labels or words.UNDEFINED,
         teacher or words.UNDEFINED,
-        s.teacher_digest or words.UNDEFINED,
+        _digest(s.teacher_digest) if s.teacher_digest else words.UNDEFINED,
         f"{s.temperature:g}" if s.teacher else words.UNDEFINED,
         f"{s.weight:g}" if s.teacher else words.UNDEFINED,
         s.trainable,
@@ -74,6 +81,10 @@ def _stage(s: StageRecord) -> tuple[str, ...]:
         f"{s.epochs:g}",
         f"{s.learning_rate:g}",
     )
+
+
+def _digest(value: str) -> str:
+    return phrases.digest(value, 12)
 
 
 def tensors(result: StudyResult) -> Grid:

@@ -11,6 +11,7 @@ from auditkit.report import study_ledger as ledger
 from auditkit.report import study_words as words
 from auditkit.report.grids import Grid
 from auditkit.report.phrases import count, counted
+from auditkit.report.study_mapping import of_mapping
 from auditkit.study_records import POINTS, Arm, Estimate, StudyResult
 
 #: What docs/definitions.md asks of a study, and words by which a disclosure of it is known.
@@ -153,14 +154,11 @@ def _ranges(result: StudyResult) -> Section:
     main = [at for at in points if at in ("native", "matched_fpr")]
     arms = words.arms(result)
     blocks = [
-        Block(
-            grids.ranges(result, at),
-            f"Range of the arms' flag rates, at {words.point(at, result.settings)}",
-            at not in main,
-        )
+        Block(grid(result, at), f"{what}, at {words.point(at, result.settings)}", at not in main)
         for at in points
+        for what, grid in (("Range of the arms' flag rates", grids.ranges), ("What they follow", grids.explained))
     ]
-    blocks += [Block(grid, caption or "The fold") for caption, grid in grids.of_mapping(result.fold, "benchmark")]
+    blocks += [Block(grid, caption or "The fold") for caption, grid in of_mapping(result.fold, "benchmark")]
     blocks += [
         Block(
             grids.flag_rates(result, at, arms), f"Flag rate of every arm, at {words.point(at, result.settings)}", True
@@ -195,21 +193,15 @@ def _points(result: StudyResult, table: grids.Table) -> Section:
 
 
 def _others(result: StudyResult, arms: Sequence[Arm], table: grids.Table) -> Grid:
-    a, b = (policy.name for policy in result.settings.policies)
     shown = {"auroc_concordant", "agreement_a", "agreement_b", "direction", "strictness"}
     shown |= {f"{metric}_{which}" for metric in ("acc", "over_refusal", "miss") for which in "ab"}
     others = sorted({(key[3], key[4]) for key in table if key[1] == "test" and key[2] == "all"} - {("", "")})
     wanted = [
-        (_metric(name, a, b) + (f", {words.point(at, result.settings)}" if at else ""), name, at)
+        (words.metric(name, result.settings) + (f", {words.point(at, result.settings)}" if at else ""), name, at)
         for name, at in others
         if name not in shown and at in ("", "native", "matched_fpr")
     ]
     return grids.by_arm(arms, table, wanted)
-
-
-def _metric(name: str, a: str, b: str) -> str:
-    known = {"_a": f", {a}", "_b": f", {b}"}
-    return words.title(name[:-2]) + known[name[-2:]] if name[-2:] in known else words.title(name)
 
 
 def _inheritance(result: StudyResult) -> Section:
@@ -237,10 +229,10 @@ def _methods(estimates: Iterable[Estimate]) -> list[str]:
 
 def _accuracy(result: StudyResult) -> Section:
     rows = result.correlations
-    blocks = [Block(grids.correlations(rows))]
+    blocks = [Block(grids.correlations(rows, result.settings))]
     blocks += [
         Block(grid, caption or "Do the two correlations differ?")
-        for caption, grid in grids.of_mapping(result.correlation_test, "test")
+        for caption, grid in of_mapping(result.correlation_test, "test")
         if rows
     ]
     n = min((c.n_arms for c in rows), default=0)
@@ -252,7 +244,7 @@ def _accuracy(result: StudyResult) -> Section:
 
 
 def _mapping(title: str, mapping: Mapping[str, Any], first: str, notes: tuple[str, ...] = ()) -> Section:
-    found = [Block(grid, caption) for caption, grid in grids.of_mapping(mapping, first)]
+    found = [Block(grid, caption) for caption, grid in of_mapping(mapping, first)]
     return Section(title, blocks=_blocks(*found), notes=notes if found else ())
 
 
@@ -268,7 +260,8 @@ def _ledger(result: StudyResult) -> Section:
         Block(ledger.tensors(result), "Changed tensors", True),
         Block(ledger.commons(result), "Optimizer and versions", True),
     ]
-    return Section("Ledger", blocks=_blocks(*blocks))
+    notes = ("Digests are cut short here; study.json has them whole.",) if result.ledger else ()
+    return Section("Ledger", blocks=_blocks(*blocks), notes=notes)
 
 
 def _disclosures(result: StudyResult) -> Section:

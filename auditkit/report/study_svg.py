@@ -25,16 +25,18 @@ STYLE = """
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 22rem), 1fr)); gap: 1.5rem 2rem;
   margin: .8rem 0 1.2rem; align-items: start; }
 .figures figure { margin: 0; min-width: 0; } figcaption { font-size: .9rem; margin-bottom: .4rem; }
-.figures svg.plot { max-width: 32rem; } svg.plot text { font-size: 11px; } svg text.name { fill: var(--ink); }
+.figures svg.plot { max-width: 32rem; } svg.plot text { font-size: 11px; paint-order: stroke;
+  stroke: var(--paper); stroke-width: 3px; stroke-linejoin: round; } svg text.name { fill: var(--ink); }
 svg .axis { stroke: var(--line); } svg .one { stroke: var(--soft); stroke-dasharray: 3 3; }
 svg .noise { fill: var(--noise); } svg .floor { fill: var(--floor); }
 .a { --own: var(--a); } .b { --own: var(--b); } .mixed { --own: var(--mixed); }
 svg .mark { fill: var(--own); stroke: var(--paper); stroke-width: 1; }
 svg .mark.hollow { fill: var(--paper); stroke: var(--own); stroke-width: 2; }
-svg .bar { stroke: var(--own); stroke-width: 1.5; } svg .curve { fill: none; stroke: var(--own); stroke-width: 1.5; }
+svg .whisker { stroke: var(--own); stroke-width: 1.5; }
+svg .curve { fill: none; stroke: var(--own); stroke-width: 1.5; }
 svg .curve.hollow { stroke-dasharray: 5 3; }
-.legend { color: var(--soft); } .legend > span { margin-right: .9rem; }
-svg.key { display: inline-block; width: 16px; height: 14px; vertical-align: -2px; margin-right: .3rem; }
+.legend { color: var(--soft); } .legend > span { display: inline-block; margin-right: .9rem; }
+svg.sample { display: inline-block; width: 16px; height: 14px; vertical-align: -2px; margin-right: .3rem; }
 """
 
 
@@ -81,7 +83,7 @@ def legend(keys: Iterable[tuple[str, str]]) -> str:
 
 def key(body: str) -> str:
     """Return a small drawing for a legend, 16 by 14 around (0, 0)."""
-    return f'<svg class="key" viewBox="-8 -7 16 14" aria-hidden="true">{body}</svg>'
+    return f'<svg class="sample" viewBox="-8 -7 16 14" aria-hidden="true">{body}</svg>'
 
 
 def mark(kind: str, x: float, y: float, name: str = "", *, is_hollow: bool = False, size: float = 4.5) -> str:
@@ -133,9 +135,11 @@ def fitted(words: str, n_cells: int) -> str:
     return words + "…"
 
 
-def axis_x(scale: Scale, ticks: Sequence[tuple[float, str]], top: float, bottom: float, name: str) -> list[str]:
-    """Return the ticks of a horizontal axis with lines up to `top`, and its name below."""
-    made = [line(scale(x), top, scale(x), bottom) for x, _ in ticks]
+def axis_x(
+    scale: Scale, ticks: Sequence[tuple[float, str]], rows: Sequence[tuple[float, float]], bottom: float, name: str
+) -> list[str]:
+    """Return the ticks of a horizontal axis with lines through `rows` (from, to), and its name below."""
+    made = [line(scale(x), top, scale(x), end) for x, _ in ticks for top, end in rows]
     made += [text(scale(x), bottom + 14, label, "middle") for x, label in ticks]
     return [*made, text((scale.start + scale.end) / 2, bottom + 30, name, "middle")]
 

@@ -52,7 +52,9 @@ def _ranges(result: StudyResult, console: Console) -> None:
         (
             r.benchmark,
             count(r.n_items),
-            *map(number, (r.value, r.critical, r.p, r.policy_share)),
+            *map(number, (r.value, r.critical)),
+            words.probability(r.p),
+            number(r.policy_share),
             r.measures,
         )
         for r in result.ranges

@@ -52,13 +52,13 @@ def columns(header: str, estimates: Sequence[Estimate]) -> tuple[str, list[str]]
 
 def with_p(x: float | None, p: float | None) -> str:
     """Return "25.3 (p < 0.001)"."""
-    return f"{number(x)} (p {equals(p)})" if p is not None else number(x)
+    text = probability(p)
+    return number(x) if p is None else f"{number(x)} (p {text if text[0] == '<' else '= ' + text})"
 
 
-def equals(x: float | None) -> str:
-    """Return "= 0.965" or "< 0.001"."""
-    text = number(x)
-    return text if text[0] in "<>" else f"= {text}"
+def probability(p: float | None) -> str:
+    """Return a p or q: "0.021", "< 0.001" for what is smaller, 0 of a computer's arithmetic included."""
+    return "< 0.001" if p is not None and p < 0.0005 else number(p)
 
 
 def share(x: float | None) -> str:
@@ -68,7 +68,9 @@ def share(x: float | None) -> str:
 
 def of_key(key: str, thing: Any) -> str:
     """Return the value of a mapping's key as its name asks: leak rates and shares in percent, numbers in short."""
-    if isinstance(thing, float) or (thing is None):
+    if key == "p" or key.startswith("p_") or key.endswith(("_p", "_q")):
+        return probability(thing) if isinstance(thing, float) else number(thing)
+    if isinstance(thing, float) or thing is None:
         if key in _PERCENT:
             return percent(thing) if thing is not None else UNDEFINED
         return share(thing) if key in ("share", "patch_share", "trainable_share") else number(thing)
@@ -82,6 +84,16 @@ def of_key(key: str, thing: Any) -> str:
 def title(key: str) -> str:
     """Return a key as a person reads it: "n_rows" is "rows", "leak_rate" is "leak rate"."""
     return key.removeprefix("n_").replace("_", " ") or key
+
+
+def metric(name: str, settings: StudySettings) -> str:
+    """Return a metric as a person reads it: "over_refusal_a" is "over-refusal, harm"."""
+    a, b = (policy.name for policy in settings.policies)
+    stem, _, which = name.rpartition("_")
+    known = {"acc": "accuracy", "over_refusal": "over-refusal", "auroc_concordant": "AUROC on C"}
+    if which not in ("a", "b"):
+        return known.get(name, title(name))
+    return f"{known.get(stem, title(stem))}, {a if which == 'a' else b}"
 
 
 def point(name: str, settings: StudySettings) -> str:

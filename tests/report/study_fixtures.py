@@ -350,8 +350,8 @@ def study(**changes: Any) -> StudyResult:
 
 def bare() -> StudyResult:
     """Return a result with nothing found: every mapping empty, every number undefined."""
-    mappings = "fold correlation_test cells patches contamination raw det_curves disclosures seconds".split()
-    empty: dict[str, Any] = {name: {} for name in mappings}
+    mappings = ["fold", "correlation_test", "cells", "patches", "contamination", "raw", "det_curves", "disclosures"]
+    empty: dict[str, Any] = {name: {} for name in (*mappings, "seconds")}
     empty |= dict.fromkeys(("thresholds", "ranges", "inheritance", "correlations", "ledger", "headline"), ())
     return study(
         metrics=tables.empty(tables.METRICS), capability_gap=Estimate(None), agreement_gap=Estimate(None, n=12), **empty
