@@ -55,14 +55,14 @@ def score(candidates: pl.DataFrame, tokens: Tokens, prepared: PreparedItems) -> 
     return Scores(
         windows,
         rows,
-        _similarity(_joined(rows, is_unspaced), _joined(items, is_unspaced)) * whole,
-        _similarity(sorted_rows, sorted_items) * sortable,
+        similarity(joined(rows, is_unspaced), joined(items, is_unspaced)) * whole,
+        similarity(sorted_rows, sorted_items) * sortable,
         partial,
         _runs(candidates, tokens, prepared),
     )
 
 
-def _joined(texts: list[str], is_unspaced: NDArray[np.bool_]) -> list[str]:
+def joined(texts: list[str], is_unspaced: NDArray[np.bool_]) -> list[str]:
     """Return the texts; those of unspaced scripts without the spaces that a letter of another script brings in."""
     return [text.replace(" ", "") if yes else text for text, yes in zip(texts, is_unspaced, strict=True)]
 
@@ -89,7 +89,7 @@ def _runs(candidates: pl.DataFrame, tokens: Tokens, prepared: PreparedItems) -> 
     return longest_runs(tokens.hashes, tokens.offsets, items.hashes, items.offsets, np.ascontiguousarray(pairs))
 
 
-def _similarity(left: list[str], right: list[str]) -> NDArray[np.float64]:
+def similarity(left: list[str], right: list[str]) -> NDArray[np.float64]:
     """Return rapidfuzz's ratio / 100: 1 - Indel distance / summed length, of integers and so exact at a threshold."""
     if not left:
         return np.empty(0)
