@@ -28,14 +28,18 @@ def require_training(what: str) -> None:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Silence transformers' bars and load reports: what they say stands in our records, or is an error."""
+    """Silence transformers' bars, reports and notes to developers: what users need stands in our records."""
+    import warnings
+
     from transformers.utils import logging
 
     level = logging.get_verbosity()
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
     finally:
         logging.set_verbosity(level)
 

@@ -173,7 +173,8 @@ def _write_checkpoint(model: Any, start: Path, folder: Path, stage: Stage) -> No
             for settings in model.peft_config.values():
                 # The name of the folder only: a whole path would tell of this machine and break when moved.
                 settings.base_model_name_or_path = start.name
-            model.save_pretrained(folder / ADAPTER_FOLDER)
+            # Embeddings never change with an adapter, and looking whether they did asks the network.
+            model.save_pretrained(folder / ADAPTER_FOLDER, save_embedding_layers=False)
             (folder / ADAPTER_FOLDER / "README.md").unlink(missing_ok=True)
             model = model.merge_and_unload()
         model.save_pretrained(folder)

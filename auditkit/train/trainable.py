@@ -9,6 +9,7 @@ from typing import Any
 
 from auditkit.errors import UsageError
 from auditkit.study_records import Trainable
+from auditkit.train.loading import quiet
 from auditkit.train.models import head_names
 
 _NORMS = ("LayerNorm", "RMSNorm")
@@ -84,7 +85,8 @@ def set_trainable(model: Any, trainable: Trainable, declared: Declared) -> Any:
         RuntimeError: peft would train another number of parameters than was declared (a defect of auditkit).
     """
     if trainable.part in ("lora", "ia3"):
-        model = _with_adapter(model, trainable, declared)
+        with quiet():
+            model = _with_adapter(model, trainable, declared)
     else:
         for name, parameter in model.named_parameters():
             parameter.requires_grad_(name in declared.names)
