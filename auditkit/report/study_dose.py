@@ -73,11 +73,10 @@ def _points(result: StudyResult, axis: Axis) -> list[_Point]:
     for row in result.inheritance:
         if row.kind not in ("dose", "teacher"):
             continue
-        base = arms[row.student].parent if row.kind == "dose" and row.student in arms else row.student
         x = _dose(row, arms.get(row.student), axis)
         is_other = row.kind == "dose" and _dose_text(row, axis) is None
         if x is not None and x > 0 and not is_other:
-            found.append(_Point(base or row.student, x, row.inheritance))
+            found.append(_Point(words.base(row.student, result), x, row.inheritance))
     return found
 
 

@@ -50,7 +50,7 @@ _FLOOR = "seed floor, one standard deviation to either side"
 
 
 def _range_words(r: BenchmarkRange) -> str:
-    ends = sorted(r.arm_means.items(), key=lambda pair: pair[1])
+    ends = sorted(r.arm_means.items(), key=lambda pair: (pair[1], pair[0]))
     span = f" from {ends[0][0]} ({number(ends[0][1])}) to {ends[-1][0]} ({number(ends[-1][1])})" if ends else ""
     return f"{r.benchmark}: range {number(r.value)}{span}, critical {number(r.critical)}"
 
@@ -197,9 +197,7 @@ def inheritance(result: StudyResult) -> str:
 def _inherited(result: StudyResult, row: Inheritance, scale: Scale, top: float) -> list[str]:
     e, middle, kind = row.inheritance, top + 26, _side_of(result, row.teacher)
     label = words.interval(e) if e.value is not None else "undefined"
-    parents = {arm.name: arm.parent for arm in result.settings.arms if arm.control}
-    base = parents.get(row.student) or row.student
-    name = svg.fitted(f"{row.kind.replace('_', ' ')}: {base}", 56 - len(label))
+    name = svg.fitted(f"{row.kind.replace('_', ' ')}: {words.base(row.student, result)}", 56 - len(label))
     body = [svg.text(4, top + 12, name, look="name"), svg.text(svg.WIDTH - 4, top + 12, label, "end")]
     if e.low is not None and e.high is not None:
         body.append(svg.line(scale(e.low), middle, scale(e.high), middle, f"whisker {kind}"))

@@ -14,7 +14,6 @@ from auditkit.study_records import (
     BenchmarkRange,
     Correlation,
     Estimate,
-    Inheritance,
     StudyResult,
     StudySettings,
 )
@@ -245,25 +244,15 @@ def _label(value: int | None) -> str:
 # ---------------------------------------------------------------- teachers, accuracy
 
 
-def inheritance(rows: Sequence[Inheritance]) -> Grid:
-    """Return how much of its teacher's policy each student took, controls beside it."""
+def inheritance(result: StudyResult) -> Grid:
+    """Return how much of its teacher's policy each student took, controls beside it under the student's name."""
+    rows = result.inheritance
     inherited, taken = words.columns("inheritance", [i.inheritance for i in rows])
-    difference, moved = words.columns("difference in agreement", [i.difference for i in rows])
-    headers: tuple[str, ...] = (
-        "student",
-        "kind",
-        "dose",
-        "teacher",
-        "without teacher",
-        inherited,
-        difference,
-        "Cohen's h",
-        "McNemar p",
-        "note",
-    )
-    made: list[tuple[str, ...]] = [
+    moved_by, moved = words.columns("difference in agreement", [i.difference for i in rows])
+    headers = ("student", "kind", "dose", "teacher", "without teacher", inherited, moved_by, "Cohen's h", "McNemar p")
+    made = [
         (
-            i.student,
+            words.base(i.student, result),
             i.kind.replace("_", " "),
             i.dose or words.UNDEFINED,
             i.teacher,
@@ -272,12 +261,9 @@ def inheritance(rows: Sequence[Inheritance]) -> Grid:
             moved[place],
             number(i.cohens_h),
             words.probability(i.mcnemar_p),
-            i.note,
         )
         for place, i in enumerate(rows)
     ]
-    if not any(i.note for i in rows):
-        headers, made = headers[:-1], [row[:-1] for row in made]
     return Grid(headers, tuple(made), 5)
 
 

@@ -9,8 +9,21 @@ from auditkit.report import study_words as words
 from auditkit.report.grids import Grid
 
 #: Keys that a person expects in this order; all others follow by name (files of JSON keep no order of their own).
-_FIRST = ("benchmark", "parent", "n_items", "n_found", "leak_rate", "n_trainable", "share", "before", "after", "move")
-_FIRST += ("clean", "raw", "change")
+_FIRST = (
+    "benchmark",
+    "parent",
+    "n_items",
+    "n_found",
+    "leak_rate",
+    "n_trainable",
+    "share",
+    "before",
+    "after",
+    "move",
+    "clean",
+    "raw",
+    "change",
+)
 
 
 def of_mapping(mapping: Mapping[str, Any], first: str, caption: str = "") -> list[tuple[str, Grid]]:

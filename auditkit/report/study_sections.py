@@ -63,7 +63,7 @@ def sections(result: StudyResult) -> tuple[Section, ...]:
         _ledger(result),
         _disclosures(result),
     )
-    return tuple(section for section in made if section.points or section.figures or section.blocks)
+    return tuple(section for section in made if section.points or section.figures or section.blocks or section.notes)
 
 
 def headline(result: StudyResult) -> tuple[str, ...]:
@@ -211,13 +211,16 @@ def _inheritance(result: StudyResult) -> Section:
         "undefined. A teacher's effect counts where it exceeds that of the controls."
     ]
     notes += _methods([i.inheritance for i in rows] + [i.difference for i in rows])
+    for note in dict.fromkeys(i.note for i in rows if i.note):
+        whose = dict.fromkeys(f"{words.base(i.student, result)} ({i.kind})" for i in rows if i.note == note)
+        notes.append(f"{', '.join(whose)}: {note}.")
     kinds = {i.kind for i in rows}
     lacking = [k.replace("_", " ") for k in ("same_policy", "shuffled", "hardened", "dose") if k not in kinds]
     notes += [f"Controls that were not run: {', '.join(lacking)}."] if lacking else []
     return Section(
         "What students took from their teachers",
         figures=("inheritance", "dose_weight", "dose_temperature") if rows else (),
-        blocks=_blocks(Block(grids.inheritance(rows))),
+        blocks=_blocks(Block(grids.inheritance(result))),
         notes=tuple(notes) if rows else (),
     )
 

@@ -114,9 +114,9 @@ def curve(points: Sequence[tuple[float, float]], kind: str, name: str = "", *, i
     for x, y in points:
         if not kept or abs(x - kept[-1][0]) + abs(y - kept[-1][1]) >= 1:
             kept.append((x, y))
-    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in kept)
+    path = " L".join(f"{x:.1f},{y:.1f}" for x, y in kept)
     inner = f"<title>{esc(name)}</title>" if name else ""
-    return f'<polyline class="curve {kind}{" hollow" if is_hollow else ""}" points="{path}">{inner}</polyline>'
+    return f'<path class="curve {kind}{" hollow" if is_hollow else ""}" d="M{path}">{inner}</path>'
 
 
 def text(x: float, y: float, words: str, anchor: str = "start", look: str = "") -> str:

@@ -134,6 +134,12 @@ def in_order(names: Iterable[str], first: Sequence[str]) -> list[str]:
     return sorted(names, key=lambda name: (place.get(name, len(place)), name))
 
 
+def base(student: str, result: StudyResult) -> str:
+    """Return the arm that a control arm is a control of, or the arm itself."""
+    parents = {arm.name: arm.parent for arm in result.settings.arms if arm.control}
+    return parents.get(student) or student
+
+
 def stage(one: Stage) -> str:
     """Return a stage in short: "block + teacher A large (T 2, weight 0.7)"."""
     teacher = one.teacher

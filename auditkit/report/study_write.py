@@ -9,6 +9,7 @@ from auditkit.report import study_json
 from auditkit.report.study_html import render as render_html
 from auditkit.report.study_markdown import render as render_markdown
 from auditkit.study_records import StudyResult
+from auditkit.tables import METRICS, check
 
 
 def write_study(result: StudyResult, folder: Path, extra: Mapping[str, bytes] | None = None) -> None:
@@ -19,5 +20,6 @@ def write_study(result: StudyResult, folder: Path, extra: Mapping[str, bytes] | 
     Raises:
         OutputError: the folder cannot be written.
     """
+    check(result.metrics, METRICS, "study metrics")
     views = {"study.md": render_markdown(result), "study.html": render_html(result)}
     study_json.write(result, folder, {name: text.encode("utf-8") for name, text in views.items()} | dict(extra or {}))
