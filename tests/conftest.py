@@ -1,4 +1,4 @@
-"""Fixtures of every test, and the two markers that skip where something is not there."""
+"""Fixtures of every test, and the markers that skip where something is not there."""
 
 from __future__ import annotations
 
@@ -23,13 +23,17 @@ SHARED = ROOT.parent / "shared"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip `embed` tests without torch, and `shared` tests without the real data beside the checkout."""
+    """Skip `embed` tests without torch, `train` tests without peft, and `shared` tests without the real data."""
+    without_peft = pytest.mark.skip(reason="the extra `train` is not installed")
     without_torch = pytest.mark.skip(reason="the extra `embed` is not installed")
     without_shared = pytest.mark.skip(reason=f"no folder {SHARED.name} beside the checkout")
     has_torch = importlib.util.find_spec("torch") is not None
+    has_peft = importlib.util.find_spec("peft") is not None
     for item in items:
         if "embed" in item.keywords and not has_torch:
             item.add_marker(without_torch)
+        if "train" in item.keywords and not has_peft:
+            item.add_marker(without_peft)
         if "shared" in item.keywords and not SHARED.is_dir():
             item.add_marker(without_shared)
 

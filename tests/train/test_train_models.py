@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from train_support import save_bert
 
 from auditkit.errors import OutputError, UsageError
 from auditkit.study_records import ModelSpec
 from auditkit.train.folders import model_digest, tensors
 from auditkit.train.models import Checkpoint, base_folder
 from auditkit.train.stages import changed_names
-from tests.train.conftest import save_bert
 
 HEAD = ("classifier.bias", "classifier.weight")
 
