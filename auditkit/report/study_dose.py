@@ -10,7 +10,7 @@ from typing import Literal
 from auditkit.report import study_svg as svg
 from auditkit.report import study_words as words
 from auditkit.report.study_svg import LEFT, RIGHT, Scale
-from auditkit.study_records import Arm, Estimate, Inheritance, StudyResult
+from auditkit.study_records import Estimate, Inheritance, StudyResult
 
 Axis = Literal["weight", "temperature"]
 _KINDS = ("a", "b", "mixed")
@@ -67,25 +67,23 @@ def _across(axis: Axis, xs: list[float]) -> tuple[Scale, list[tuple[float, str]]
 
 
 def _points(result: StudyResult, axis: Axis) -> list[_Point]:
-    """Return the doses of every student, and the student itself where its own dose is known."""
-    arms = {arm.name: arm for arm in result.settings.arms}
+    """Return the doses of every student, itself among them, whose other dose is the student's own."""
+    other: Axis = "temperature" if axis == "weight" else "weight"
+    rows = [row for row in result.inheritance if row.kind in ("dose", "teacher")]
+    own = {row.student: _dose(row, result, other) for row in rows if row.kind == "teacher"}
     found = []
-    for row in result.inheritance:
-        if row.kind not in ("dose", "teacher"):
-            continue
-        x = _dose(row, arms.get(row.student), axis)
-        is_other = row.kind == "dose" and _dose_text(row, axis) is None
-        if x is not None and x > 0 and not is_other:
-            found.append(_Point(words.base(row.student, result), x, row.inheritance))
+    for row in rows:
+        base, x = words.base(row.student, result), _dose(row, result, axis)
+        if x is not None and x > 0 and _dose(row, result, other) == own.get(base):
+            found.append(_Point(base, x, row.inheritance))
     return found
 
 
-def _dose(row: Inheritance, arm: Arm | None, axis: Axis) -> float | None:
-    said = _dose_text(row, axis)
+def _dose(row: Inheritance, result: StudyResult, axis: Axis) -> float | None:
+    """Return a dose as the study file has it, or, for an arm that it lacks, as the row says it."""
+    arm = next((arm for arm in result.settings.arms if arm.name == row.student), None)
     teacher = arm.stages[-1].teacher if arm is not None and arm.stages else None
-    return said if said is not None or teacher is None else getattr(teacher, axis)
-
-
-def _dose_text(row: Inheritance, axis: Axis) -> float | None:
+    if teacher is not None:
+        return teacher.weight if axis == "weight" else teacher.temperature
     match = _DOSE[axis].search(row.dose)
     return float(match.group(1)) if match else None

@@ -11,7 +11,6 @@ from auditkit.report.study_words import Key, number
 from auditkit.study_records import (
     POINTS,
     Arm,
-    BenchmarkRange,
     Correlation,
     Estimate,
     StudyResult,
@@ -142,103 +141,6 @@ def by_source(result: StudyResult, arms: Sequence[Arm], table: Table) -> Grid:
         if any(e.n for e in ones)
     ]
     return Grid(("source", "arm", "AUROC on C", "recall on C1 at matched FPR"), tuple(rows), 2)
-
-
-# ---------------------------------------------------------------- benchmarks
-
-
-def ranges(result: StudyResult, at: str) -> Grid:
-    """Return the ranges across arms at one operating point, against the seed floor."""
-    headers = (
-        "benchmark",
-        "class",
-        "measures",
-        "n",
-        "range",
-        "critical range",
-        "p",
-        "p, permuted",
-        "seed floor",
-        "its upper bound",
-        "evaluation floor",
-    )
-    return Grid(headers, tuple(_range(r) for r in result.ranges if r.point == at), 3)
-
-
-def _range(r: BenchmarkRange) -> tuple[str, ...]:
-    return (
-        r.benchmark,
-        r.klass,
-        r.measures,
-        count(r.n_items),
-        *map(number, (r.value, r.critical)),
-        *map(words.probability, (r.p, r.p_permutation)),
-        *map(number, (r.sigma_seed, r.sigma_upper, r.evaluation_floor)),
-    )
-
-
-def explained(result: StudyResult, at: str) -> Grid:
-    """Return what the ranges follow: sensitivity, the share of the final-stage policy, and who is at the extremes."""
-    headers = ("benchmark", "n", "policy sensitivity", "policy share", "lowest arm", "highest arm", "extremes p", "q")
-    return Grid(headers, tuple(_explained(r) for r in result.ranges if r.point == at))
-
-
-def _explained(r: BenchmarkRange) -> tuple[str, ...]:
-    ends = sorted(r.arm_means, key=lambda arm: (r.arm_means[arm], arm))
-    return (
-        r.benchmark,
-        count(r.n_items),
-        words.with_p(r.sensitivity, r.sensitivity_p),
-        words.with_p(r.policy_share, r.policy_share_p),
-        *([f"{arm}: {number(r.arm_means[arm])}" for arm in (ends[0], ends[-1])] if ends else [words.UNDEFINED] * 2),
-        *map(words.probability, (r.extremes_p, r.extremes_q)),
-    )
-
-
-def flag_rates(result: StudyResult, at: str, arms: Sequence[Arm]) -> Grid:
-    """Return the mean flag rate of every arm on every benchmark: what the ranges are ranges of."""
-    ones = [r for r in result.ranges if r.point == at]
-    known = {name for r in ones for name in r.arm_means}
-    names = words.in_order(known, [arm.name for arm in arms])
-    rows = [(name, *[number(r.arm_means.get(name)) for r in ones]) for name in names]
-    return Grid(("arm", *[f"{r.benchmark}, n {count(r.n_items)}" for r in ones]), tuple(rows))
-
-
-def definitions(result: StudyResult) -> Grid:
-    """Return what each benchmark grades, and by whose policy."""
-    n = {r.benchmark: count(r.n_items) for r in result.ranges}
-    rows = [
-        (
-            b.name,
-            b.spec,
-            b.revision or words.UNDEFINED,
-            b.klass,
-            b.unit,
-            b.policy or words.UNDEFINED,
-            n.get(b.name, words.UNDEFINED),
-        )
-        for b in result.settings.benchmarks
-    ]
-    return Grid(("benchmark", "read from", "revision", "class", "unit", "grading definition", "items"), tuple(rows), 6)
-
-
-def policies(result: StudyResult) -> Grid:
-    """Return the two policies: A, then B."""
-    rows = [
-        (
-            letter,
-            p.name,
-            p.text or words.UNDEFINED,
-            p.column,
-            ", ".join(f"{k} = {_label(p.values[k])}" for k in sorted(p.values)) or "0, 1",
-        )
-        for letter, p in zip("AB", result.settings.policies, strict=True)
-    ]
-    return Grid(("", "policy", "what it says", "column", "values"), tuple(rows), 5)
-
-
-def _label(value: int | None) -> str:
-    return "no label" if value is None else str(value)
 
 
 # ---------------------------------------------------------------- teachers, accuracy

@@ -32,7 +32,7 @@ h3 { font-size: .95rem; margin: 1.2rem 0 .2rem; font-weight: 600; }
 """
 )
 #: A cell of more characters than this is a phrase: it gets room to wrap in.
-_PHRASE = 24
+_PHRASE = 32
 _LONG_WORD = 30
 #: A table of up to this many columns is as wide as it needs to be, not as the page.
 _FEW = 4

@@ -10,6 +10,9 @@ from auditkit.report.grids import Grid
 
 #: Keys that a person expects in this order; all others follow by name (files of JSON keep no order of their own).
 _FIRST = (
+    "widest",
+    "narrowest",
+    "value",
     "benchmark",
     "parent",
     "n_items",

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from auditkit.report import study_benchmarks as benchmarks
 from auditkit.report import study_grids as grids
 from auditkit.report import study_ledger as ledger
 from auditkit.report import study_words as words
@@ -152,19 +153,18 @@ def _gaps(result: StudyResult) -> Grid:
 def _ranges(result: StudyResult) -> Section:
     points = words.in_order({r.point for r in result.ranges}, ["native", "matched_fpr", *POINTS])
     main = [at for at in points if at in ("native", "matched_fpr")]
-    arms = words.arms(result)
-    blocks = [
-        Block(grid(result, at), f"{what}, at {words.point(at, result.settings)}", at not in main)
-        for at in points
-        for what, grid in (("Range of the arms' flag rates", grids.ranges), ("What they follow", grids.explained))
-    ]
+    said = {at: f", at {words.point(at, result.settings)}" for at in points}
+    tables = (
+        ("Range of the arms' flag rates", benchmarks.ranges),
+        ("What they follow", benchmarks.explained),
+        ("Independent lineages", benchmarks.lineages),
+    )
+    blocks = [Block(grid(result, at), what + said[at], at not in main) for at in points for what, grid in tables]
     blocks += [Block(grid, caption or "The fold") for caption, grid in of_mapping(result.fold, "benchmark")]
-    blocks += [
-        Block(
-            grids.flag_rates(result, at, arms), f"Flag rate of every arm, at {words.point(at, result.settings)}", True
-        )
-        for at in points
-    ]
+    rates, pairs = "Flag rate of every arm", "Related arms compared in pairs"
+    arms = words.arms(result)
+    blocks += [Block(benchmarks.flag_rates(result, at, arms), rates + said[at], True) for at in points]
+    blocks += [Block(benchmarks.paired(result, at), pairs + said[at], True) for at in points]
     figures = tuple(f"ranges_{at}" for at in main)
     notes = (
         "A range is tested against the critical range: what noise alone exceeds in 5 % of studies with these arms and "
@@ -233,14 +233,15 @@ def _methods(estimates: Iterable[Estimate]) -> list[str]:
 def _accuracy(result: StudyResult) -> Section:
     rows = result.correlations
     blocks = [Block(grids.correlations(rows, result.settings))]
+    tests = {words.metric(key, result.settings): thing for key, thing in result.correlation_test.items()}
     blocks += [
         Block(grid, caption or "Do the two correlations differ?")
-        for caption, grid in of_mapping(result.correlation_test, "test")
+        for caption, grid in of_mapping(tests, "accuracy")
         if rows
     ]
     n = min((c.n_arms for c in rows), default=0)
     notes = []
-    if 0 < n < 40:
+    if 0 < n < 40 and not any("descriptive" in c.note.casefold() for c in rows):
         notes.append(f"Descriptive: {count(n)} arms are too few to tell two correlations apart (about 40 are needed).")
     notes += list(dict.fromkeys(c.note for c in rows if c.note)) + _methods(c.pearson for c in rows)
     return Section("What accuracy goes with", blocks=_blocks(*blocks), notes=tuple(notes))
@@ -252,7 +253,10 @@ def _mapping(title: str, mapping: Mapping[str, Any], first: str, notes: tuple[st
 
 
 def _definitions(result: StudyResult) -> Section:
-    blocks = [Block(grids.policies(result), "The two policies"), Block(grids.definitions(result), "Benchmarks")]
+    blocks = [
+        Block(benchmarks.policies(result), "The two policies"),
+        Block(benchmarks.definitions(result), "Benchmarks"),
+    ]
     return Section("Policies and grading definitions", blocks=_blocks(*blocks))
 
 

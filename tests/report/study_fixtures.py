@@ -195,6 +195,13 @@ def ranges() -> tuple[BenchmarkRange, ...]:
                     0.0001,
                     measures,
                     sentence,
+                    n_lineages=4,
+                    lineage_value=max(means.values()) - min(means.values()),
+                    lineage_critical=1.3 * critical,
+                    lineage_p=p,
+                    capability_share=0.02,
+                    capability_share_p=0.61,
+                    paired={"A large patched to B - A large": Estimate(0.962 * narrower, 0.94, 0.98, 3, "paired t")},
                 )
             )
     return tuple(made)
@@ -217,7 +224,9 @@ def inheritance() -> tuple[Inheritance, ...]:
         ("hard A, teacher B small", "A small", "B large", 0.06),
     ):
         for name, (kind, x, low, high, raw) in shown.items():
-            dose = name.removeprefix("[dose ").removesuffix("]") if kind == "dose" else ""
+            weight = name[13:-1] if name.startswith("[dose weight") else "0.7"
+            temperature = name[8:-1] if name.startswith("[dose T") else "2"
+            dose = f"weight {float(weight):g}, temperature {float(temperature):g}"
             estimate = Estimate(x, low, high, N_D, "Fieller")
             if x is not None and low is not None and high is not None:
                 estimate = Estimate(x - less, low - less, high - less, N_D, "Fieller")
@@ -245,9 +254,9 @@ def inheritance() -> tuple[Inheritance, ...]:
 def correlations() -> tuple[Correlation, ...]:
     note = "Agreement and capability are from prompts disjoint from those of the accuracy."
     return (
-        Correlation("agreement_a", "accuracy_a", Estimate(0.74, 0.21, 0.93, 10, "Fisher z"), 0.71, 0.015, 0.27, 0.03,
+        Correlation("agreement_a", "acc_a", Estimate(0.74, 0.21, 0.93, 10, "Fisher z"), 0.71, 0.015, 0.27, 0.03,
                     (0.61, 0.82), 10, note),
-        Correlation("capability", "accuracy_a", Estimate(0.34, -0.37, 0.80, 10, "Fisher z"), 0.30, 0.34, 0.009, 0.03,
+        Correlation("auroc_concordant", "acc_a", Estimate(0.34, -0.37, 0.80, 10, "Fisher z"), 0.30, 0.34, 0.009, 0.03,
                     (0.12, 0.51), 10, note),
     )  # fmt: skip
 
@@ -314,7 +323,7 @@ def study(**changes: Any) -> StudyResult:
         "fold": {"widest": "HarmBench-copyright", "narrowest": "WildGuard-harmful", "value": 16.0, "point": "native"},
         "inheritance": inheritance(),
         "correlations": correlations(),
-        "correlation_test": {"method": "Meng, Rosenthal and Rubin 1992", "z": 1.21, "p": 0.226, "r_predictors": 0.18},
+        "correlation_test": {"acc_a": {"r_between": 0.18, "z": 1.21, "p": 0.226, "n_arms": 10}},
         "cells": {
             "train": Cells(8446, 3120, 3770, 702, 854, 0),
             "dev": Cells(1057, 391, 471, 88, 107, 0),
@@ -378,3 +387,8 @@ def _rename(thing: Any, names: Mapping[str, str]) -> Any:
     if hasattr(thing, "__dataclass_fields__"):
         return replace(thing, **{name: _rename(getattr(thing, name), names) for name in thing.__dataclass_fields__})
     return thing
+
+
+def base_of(name: str) -> str:
+    """Return the name of the arm that a control is a control of."""
+    return name.split(" [")[0]

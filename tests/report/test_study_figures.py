@@ -145,6 +145,15 @@ def test_the_dose_curve_has_the_student_itself_between_its_doses() -> None:
     assert [re.findall(r" at (\S+):", t)[0] for t in temperature if t.startswith("hard A")] == ["1", "2", "4"]
 
 
+def test_doses_of_arms_that_the_study_file_lacks_are_read_from_their_rows() -> None:
+    result = fixtures.study()
+    rows = tuple(replace(i, student=fixtures.base_of(i.student)) for i in result.inheritance)
+    settings = replace(result.settings, arms=())
+    told = fixtures.study(inheritance=rows, settings=settings)
+    for name in ("dose_weight", "dose_temperature"):
+        assert sorted(tips(drawn(name, told))) == sorted(tips(drawn(name, result)))
+
+
 def test_one_dose_is_no_curve() -> None:
     assert study_figures.draw("dose_weight", fixtures.study(inheritance=fixtures.inheritance()[:2])) == ""
 

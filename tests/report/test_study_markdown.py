@@ -47,10 +47,16 @@ def test_the_answer_stands_first_then_the_numbers_then_the_disclosures() -> None
         "| A large patched to B | large | block | harm > block | "
         "lora rank 4: 0.33 % > lora rank 1: 0.027 % | A large |",
         "| HarmBench-copyright | harmful | policy | 80 | 0.962 | 0.050 | < 0.001 | < 0.001 | 0.017 | 0.023 | < 0.001 |",
-        "| HarmBench-copyright | 80 | 23.4 (p < 0.001) | 0.943 (p < 0.001) | A large: 0.013 | "
-        "A large patched to B: 0.975 | 0.029 | 0.057 |",
-        "| School maths | 1,319 | 0.000 (p = 0.400) | - | A large: 0.000 | A large patched to B: 0.004 | - | - |",
-        "| hard B, teacher A small | same policy | - | B large | B small | - | 0.004 [-0.046, 0.054] | 0.008 | 0.610 |",
+        "| HarmBench-copyright | A large: 0.013 | A large patched to B: 0.975 | 80 | 23.4 (p < 0.001) | "
+        "0.943 (p < 0.001) | 0.020 (p = 0.610) | 0.029 | 0.057 |",
+        "| School maths | A large: 0.000 | A large patched to B: 0.004 | 1,319 | 0.000 (p = 0.400) | - | "
+        "0.020 (p = 0.610) | - | - |",
+        "| hard B, teacher A small | same policy | weight 0.7, temperature 2 | "
+        "B large | B small | - | 0.004 [-0.046, 0.054] | 0.008 | 0.610 |",
+        "| accuracy, harm | 10 | 0.226 | 0.180 | 1.210 |",
+        "| accuracy, harm | AUROC on C | 0.340 [-0.370, 0.800] | 0.300 | 0.340 | 0.120 to 0.510 | 0.030 | 0.009 | 10 |",
+        "| HarmBench-copyright | 4 | 0.962 | 0.065 | < 0.001 |",
+        "| HarmBench-copyright | A large patched to B - A large | 0.962 [0.940, 0.980], n 3 |",
         "| accuracy, harm | agreement, harm | 0.740 [0.210, 0.930] | 0.710 | "
         "0.015 | 0.610 to 0.820 | 0.030 | 0.270 | 10 |",
         "| A large patched to B | HarmBench-copyright | A large | 6,144 | 0.027 % | 0.013 | 0.975 | 0.962 |",
