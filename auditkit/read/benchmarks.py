@@ -188,12 +188,18 @@ def _is_bare(target: str) -> bool:
 
 
 def _not_there(text: str, name: str, target: str) -> BenchmarkError:
+    text, target = _short(text), _short(target)
     if name or not _is_bare(target) or Path(target).suffix:
         return BenchmarkError(f"benchmark {text!r}: there is no file or folder {target!r}; check the path")
     return BenchmarkError(
         f"benchmark {text!r}: neither a registered name nor a file{nearest(target.casefold(), known_names())}; "
-        "`auditkit benchmarks` lists the registered names; a path, or NAME=PATH, works too"
+        "`auditkit benchmarks` lists the registered names; a path, or NAME=PATH, works too (in Python, {name: texts})"
     )
+
+
+def _short(text: str) -> str:
+    """Return at most 80 characters: what was meant as a name may be a whole text."""
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 # ---------------------------------------------------------------- opening

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,6 +54,32 @@ def align(decision: Decision, window: list[str], window_text: str, first: int, i
     return Spans((first + in_window[0], first + in_window[1]), in_item)
 
 
+@dataclass(frozen=True)
+class TokenAlignment:
+    """The longest common subsequence of a window's and an item's tokens.
+
+    Attributes:
+        share: its length as a share of the shorter one.
+        spans: from its first to its last token, in the window and in the item.
+    """
+
+    share: float
+    spans: Spans
+
+
+def align_tokens(window: NDArray[np.uint64], item: NDArray[np.uint64]) -> TokenAlignment:
+    """Return the alignment of two long token sequences (rapidfuzz LCSseq, bit-parallel)."""
+    left, right = window.tolist(), item.tolist()
+    equal = [op for op in LCSseq.opcodes(left, right) if op.tag == "equal"]
+    shorter = min(len(left), len(right))
+    if not equal:
+        return TokenAlignment(0.0, Spans((0, len(left)), (0, len(right))))
+    length = sum(op.src_end - op.src_start for op in equal)
+    first, last = equal[0], equal[-1]
+    spans = Spans((first.src_start, last.src_end), (first.dest_start, last.dest_end))
+    return TokenAlignment(length / shorter, spans)
+
+
 def kept(item_text: str, window_text: str) -> float:
     """Return which share of the shorter text's characters its best stretch of the longer one has, in order.
 
@@ -99,10 +126,8 @@ def view_of(text: str) -> str:
 
 def numbers_differ(row: list[str], item: list[str]) -> bool:
     """Return whether some number of the item (a token with a digit) is missing from the row, counted with repeats."""
-    left = [token for token in row if any(char.isdigit() for char in token)]
-    for token in item:
-        if any(char.isdigit() for char in token):
-            if token not in left:
-                return True
-            left.remove(token)
-    return False
+    return not _numbers(item) <= _numbers(row)
+
+
+def _numbers(tokens: list[str]) -> Counter[str]:
+    return Counter(token for token in tokens if any(char.isdigit() for char in token))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from auditkit import tables
 from auditkit.records import TIERS
 from auditkit.text.normalise import Tokens
-from auditkit.verify.align import Spans, align, characters, kept, stands_at, view_of
+from auditkit.verify.align import Spans, align, align_tokens, characters, kept, stands_at, view_of
 from auditkit.verify.decide import Decision, Pair, decisions
 from auditkit.verify.items import PreparedItems, at_least
 from auditkit.verify.scores import Scores, score
@@ -124,8 +124,15 @@ def _pair(here: Candidate, scores: Scores, i: int) -> Pair:
         ratio=float(scores.ratio[i]),
         token_sort=float(scores.token_sort[i]),
         partial=float(scores.partial[i]),
-        kept=kept(item, window) if scores.partial[i] >= here.prepared.rules.contained.ratio else 0.0,
+        kept=_kept(here, float(scores.partial[i])),
     )
+
+
+def _kept(here: Candidate, partial: float) -> float:
+    """Return which share of the shorter text its best stretch of the longer one keeps; 0 where no rule asks."""
+    if partial < here.prepared.rules.contained.ratio:
+        return 0.0
+    return partial if here.is_long else kept(here.item_text, here.window_text)
 
 
 def _spans(decision: Decision, here: Candidate) -> Spans:
@@ -140,6 +147,10 @@ def _spans(decision: Decision, here: Candidate) -> Spans:
         return Spans((here.window[0] + at, here.window[0] + at + len(theirs)), (0, len(theirs)))
     if (at := stands_at(mine, theirs)) >= 0:
         return Spans((0, len(mine)), (at, at + len(mine)))
+    if here.is_long:
+        found = align_tokens(mine[slice(*here.window)], theirs).spans
+        start = here.window[0]
+        return Spans((start + found.row[0], start + found.row[1]), found.item)
     words, item = here.row_words(here.window), here.item_words((0, len(theirs)))
     return align(decision, words, here.window_text, here.window[0], item, here.item_text, len(mine))
 

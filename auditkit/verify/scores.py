@@ -12,7 +12,11 @@ from rapidfuzz.distance import Indel
 
 from auditkit.kernels.seeds import longest_runs
 from auditkit.text.normalise import Tokens
+from auditkit.verify.align import align_tokens
 from auditkit.verify.items import PreparedItems
+
+#: Texts of more tokens are compared token by token inside longer rows.
+LONG_TOKENS = 96
 
 #: Rows this many times as long as the item (or as short) are not compared as a whole: they cannot reach any near rule.
 WHOLE_ROW_FACTOR = 3
@@ -51,7 +55,7 @@ def score(candidates: pl.DataFrame, tokens: Tokens, prepared: PreparedItems) -> 
     sortable = whole & ~is_unspaced
     sorted_rows = [" ".join(sorted(row.split())) if yes else "" for row, yes in zip(rows, sortable, strict=True)]
     sorted_items = [prepared.sorted_texts[t] for t in text]
-    partial = _partial(candidates, windows, items, n_item)
+    partial = _partial(candidates, windows, items, n_item, tokens, prepared)
     return Scores(
         windows,
         rows,
@@ -68,19 +72,34 @@ def joined(texts: list[str], is_unspaced: NDArray[np.bool_]) -> list[str]:
 
 
 def _partial(
-    candidates: pl.DataFrame, windows: list[str], items: list[str], n_item: NDArray[np.int64]
+    candidates: pl.DataFrame,
+    windows: list[str],
+    items: list[str],
+    n_item: NDArray[np.int64],
+    tokens: Tokens,
+    prepared: PreparedItems,
 ) -> NDArray[np.float64]:
-    """Return partial_ratio / 100, 0 for windows that share too few tokens with the item to reach any rule by it.
+    """Return how like the shorter one and its best stretch of the longer one are; 0 where no rule can be reached.
 
-    Those are candidates for the stretch they share; on long texts partial_ratio costs more than all the rest together.
+    rapidfuzz's partial_ratio / 100 of the canonical texts; for texts of more than LONG_TOKENS, where its cost grows
+    with the third power, the share of the shorter one's tokens that the other has in the same order.
     """
     n_window = (candidates["last"] - candidates["first"]).to_numpy()
     shared = candidates["shared"].fill_null(1 << 40).to_numpy()
     is_part = (n_window < n_item) & (4 * shared >= 3 * n_window) & (10 * shared >= 3 * n_item)
     is_worth = (2 * shared >= n_item) | is_part
-    left = [text if yes else "" for text, yes in zip(windows, is_worth, strict=True)]
-    partial = process.cpdist(left, items, scorer=fuzz.partial_ratio, dtype=np.float64) / 100
-    return np.round(partial * is_worth, 9)
+    is_long = is_worth & (np.minimum(n_item, n_window) > LONG_TOKENS)
+    rules = prepared.rules.contained
+    left = [text if yes else "" for text, yes in zip(windows, is_worth & ~is_long, strict=True)]
+    cutoff = 100 * min(rules.ratio, rules.review_ratio)
+    partial = process.cpdist(left, items, scorer=fuzz.partial_ratio, dtype=np.float64, score_cutoff=cutoff) / 100
+    partial *= is_worth
+    places = candidates.select("unit", "text", "first", "last").rows()
+    for i in np.flatnonzero(is_long):
+        unit, text, first, last = places[i]
+        window = tokens.hashes[tokens.offsets[unit] + first : tokens.offsets[unit] + last]
+        partial[i] = align_tokens(window, prepared.tokens(text)).share
+    return np.round(partial, 9)
 
 
 def _runs(candidates: pl.DataFrame, tokens: Tokens, prepared: PreparedItems) -> NDArray[np.int64]:

@@ -12,6 +12,7 @@ from auditkit.text.normalise import Tokens
 from auditkit.text.spans import Placed, place
 from auditkit.verify.align import Spans, numbers_differ
 from auditkit.verify.items import PreparedItems, shingle_size, shingles
+from auditkit.verify.scores import LONG_TOKENS
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,11 @@ class Candidate:
     def item_text(self) -> str:
         """Canonical item text."""
         return self.prepared.items.canonicals[self.text]
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the two are compared token by token inside longer rows."""
+        return min(self.window[1] - self.window[0], len(self.item_hashes)) > LONG_TOKENS
 
     def row_words(self, span: tuple[int, int]) -> list[str]:
         """Return the tokens of a stretch of the row."""

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auditkit.kernels.seeds import is_candidate, longest_runs, shared_tokens
+from auditkit.kernels.seeds import _run_of_all_pairs, _run_of_grams, is_candidate, longest_runs, shared_tokens
 
 small = st.lists(st.integers(0, 5), max_size=12)
 
@@ -66,3 +66,9 @@ def test_the_longest_run_equals_trying_all(rows: list[list[int]], items: list[li
     if length:
         assert in_row == first + at
         assert items[item][in_item : in_item + length] == rows[row][in_row : in_row + length]
+
+
+@given(st.lists(st.integers(0, 3), max_size=40), st.lists(st.integers(0, 3), max_size=40))
+def test_runs_by_hashed_grams_equal_runs_by_all_pairs(left: list[int], right: list[int]) -> None:
+    window, item = np.array(left, np.uint64), np.array(right, np.uint64)
+    assert _run_of_grams(window, item) == _run_of_all_pairs(window, item)

@@ -16,7 +16,10 @@ from strategies import token_lists
 from auditkit import tables
 from auditkit.verify.items import prepare
 from auditkit.verify.rules import default_rules
-from auditkit.verify.scores import WHOLE_ROW_FACTOR, Scores, score
+from auditkit.verify.scores import LONG_TOKENS, WHOLE_ROW_FACTOR, Scores, score
+
+#: What reaches no rule is not scored to the end.
+LEAST_PARTIAL = default_rules().contained.review_ratio
 
 
 def scores_of(parts: list[str], rows: list[str], pairs: list[tuple[int, int, int, int, int | None]]) -> Scores:
@@ -42,7 +45,17 @@ def test_scores_equal_rapidfuzz(rows: list[list[str]], item: list[str]) -> None:
         assert found.rows[i] == (row if is_whole else "")
         assert found.ratio[i] == pytest.approx(fuzz.ratio(row, text) / 100 if is_whole else 0, abs=1e-9)
         assert found.token_sort[i] == pytest.approx(fuzz.token_sort_ratio(row, text) / 100 if is_whole else 0, abs=1e-9)
-        assert found.partial[i] == pytest.approx(fuzz.partial_ratio(row, text) / 100, abs=1e-9)
+        partial = fuzz.partial_ratio(row, text) / 100
+        assert found.partial[i] == pytest.approx(partial if partial >= LEAST_PARTIAL else 0, abs=1e-9)
+
+
+def test_long_texts_are_compared_token_by_token() -> None:
+    item = [f"w{i}" for i in range(200)]
+    row = [*(f"x{i}" for i in range(40)), *item[:90], "new", *item[100:], *(f"y{i}" for i in range(40))]
+    assert len(item) > LONG_TOKENS
+    found = scores_of([" ".join(item)], [" ".join(row)], [(0, 0, 0, len(row), 190)])
+    assert found.partial[0] == pytest.approx(190 / 200, abs=1e-9)
+    assert found.runs[0].tolist() == [100, 131, 100]
 
 
 @given(words, words)
@@ -64,12 +77,13 @@ def test_a_window_is_scored_and_not_the_row_around_it() -> None:
     found = scores_of(["c d e f"], ["a b c d e f g h"], [(0, 0, 2, 6, 4), (0, 0, 0, 4, 2)])
     assert found.windows == ["c d e f", "a b c d"]
     assert found.partial[0] == 1.0
-    assert found.partial[1] == pytest.approx(fuzz.partial_ratio("a b c d", "c d e f") / 100)
+    assert fuzz.partial_ratio("a b c d", "c d e f") / 100 < LEAST_PARTIAL
+    assert found.partial[1] == 0
 
 
 @pytest.mark.parametrize(("shared", "is_scored"), [(None, True), (5, True), (4, False), (0, False)])
 def test_windows_that_share_too_little_are_not_scored_in_part(shared: int | None, is_scored: bool) -> None:
-    row, item = "a b c d x1 x2 x3 x4 x5 x6 x7 x8", "a b c d y1 y2 y3 y4 y5 y6"
+    row, item = "aa bb cc dd ee ff gg hh ii jj kk ll", "aa bb cc dd ee ff gg hh ii jz"
     found = scores_of([item], [row], [(0, 0, 0, 12, shared)])
     assert bool(found.partial[0] > 0) is is_scored
 
