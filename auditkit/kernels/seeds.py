@@ -70,6 +70,9 @@ def shared_tokens(window: NDArray[np.uint64], item: NDArray[np.uint64]) -> int:
 #: So many seeds of one item near one diagonal make a candidate of any window: a stretch of a long item.
 STRETCH_SEEDS = 8
 
+#: Items of more tokens share half of their words with many rows by chance.
+LONG_ITEM = 64
+
 
 @kernel
 def is_candidate(shared: int, n_item: int, n_window: int, n_hits: int) -> bool:
@@ -80,7 +83,7 @@ def is_candidate(shared: int, n_item: int, n_window: int, n_hits: int) -> bool:
     """
     if n_hits >= STRETCH_SEEDS:
         return True
-    if 16 * n_hits < n_item:
+    if n_item > LONG_ITEM and 16 * n_hits < n_item:
         return False
     if 2 * shared >= n_item:
         return True

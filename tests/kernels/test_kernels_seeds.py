@@ -44,6 +44,9 @@ def test_candidates_share_half_of_the_item_or_a_stretch_or_are_a_part(
         (0, 4, 9, 1, False),
         (9, 90, 300, 8, True),
         (9, 90, 300, 7, False),
+        (60, 64, 80, 1, True),
+        (60, 96, 120, 6, True),  # long items share half of their words by chance: one seed in sixteen is asked for
+        (60, 96, 120, 5, False),
     ],
 )
 def test_candidates_by_hand(shared: int, n_item: int, n_window: int, n_hits: int, expected: bool) -> None:
