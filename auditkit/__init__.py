@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from auditkit.errors import AuditkitError
+    from auditkit.evaluate import evaluate_predictions as evaluate
     from auditkit.read import open_benchmarks, open_pool, parse_label
     from auditkit.records import AuditReport, Benchmark, LabelRule, Pool, ReadSettings
     from auditkit.report.as_json import load as load_report
@@ -36,6 +37,7 @@ __all__ = [
     "audit",
     "decontaminate",
     "default_rules",
+    "evaluate",
     "load_report",
     "load_rules",
     "open_benchmarks",
@@ -57,6 +59,7 @@ _HOMES = {
     "audit": "auditkit.stories.audit",
     "decontaminate": "auditkit.stories.decontaminate",
     "default_rules": "auditkit.verify.rules",
+    "evaluate": "auditkit.evaluate:evaluate",
     "load_report": "auditkit.report.as_json:load",
     "load_rules": "auditkit.verify.rules",
     "open_benchmarks": "auditkit.read",

@@ -51,3 +51,5 @@ class _Room(ModuleType):
 
 
 sys.modules[__name__].__class__ = _Room
+#: The room under its public name: what `auditkit.evaluate` is, whether or not a part of it was imported before.
+evaluate = sys.modules[__name__]

@@ -137,7 +137,7 @@ def _check_wanted(wanted: Sequence[str], predictions: pl.DataFrame, targets: pl.
             )
 
 
-def det_curves(predictions: pl.DataFrame, targets: pl.DataFrame, tolerance: float = 1e-3) -> pl.DataFrame:
+def det_curves(predictions: pl.DataFrame, targets: pl.DataFrame, tolerance: float = 5e-3) -> pl.DataFrame:
     """Return the DET curve of every arm, seed, set and label column with both classes: miss against over-refusal.
 
     Rates, not normal deviates. Points that lie within `tolerance` (in both rates) of the line between their kept

@@ -47,8 +47,9 @@ class Part:
 
         self.score, self.decision = column("score"), column("decision")
         self.labels = {name: column(f"label_{name}") for name in "ab"} | {"expected": column("expected")}
-        self.has_failed: Mask = (self.frame["status"] != "ok").to_numpy()
-        self.cells = {name: (self.frame["cell"] == name).fill_null(False).to_numpy() for name in CELLS}
+        self.has_failed: Mask = self.frame["status"].to_numpy() != "ok"
+        cell, self.source = self.frame["cell"].to_numpy(), self.frame["source"].to_numpy()
+        self.cells = {name: cell == name for name in CELLS}
         self.is_scored: Mask = ~self.has_failed & ~np.isnan(self.score)
         self.points = {"native": 0.5, **self.points}
 
@@ -76,7 +77,7 @@ class Part:
         if any(mask.any() for mask in self.cells.values()):
             self._capability("all", np.ones(len(self.score), bool))
             for source in self._sources():
-                self._capability(f"source:{source}", (self.frame["source"] == source).fill_null(False).to_numpy())
+                self._capability(f"source:{source}", self.source == source)
             self._between("agreement_auroc", "d10", "d01")
             self._nested()
             for policy in "ab":
@@ -88,7 +89,7 @@ class Part:
             self._add("auprc_expected", Estimate(auprc(scores, labels), n=len(labels)))
 
     def _sources(self) -> list[str]:
-        return sorted(self.frame["source"].drop_nulls().unique().to_list())
+        return sorted({source for source in self.source.tolist() if source is not None})
 
     def _capability(self, part: str, within: Mask) -> None:
         self._between("auroc_concordant", "c1", "c0", part, within)

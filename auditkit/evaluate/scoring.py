@@ -109,7 +109,7 @@ def calibration_error(scores: Floats, labels: Labels, n_bins: int = N_BINS) -> f
     return float(np.abs(gaps).sum() / n)
 
 
-def det_points(scores: Floats, labels: Labels, tolerance: float = 1e-3) -> tuple[Floats, Floats, Floats]:
+def det_points(scores: Floats, labels: Labels, tolerance: float = 5e-3) -> tuple[Floats, Floats, Floats]:
     """Return (over-refusal, miss, threshold) of the DET curve (scikit-learn det_curve), thinned.
 
     Points are left out only where the straight line between the kept neighbours passes within `tolerance` of them in

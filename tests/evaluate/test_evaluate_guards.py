@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -60,12 +61,20 @@ def test_the_package_is_the_function() -> None:
 
 
 def test_importing_the_package_loads_no_statistics() -> None:
-    import subprocess
-
     heavy = "sklearn", "scipy", "statsmodels", "torch"
     code = f"import sys, auditkit, auditkit.evaluate; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("first", ["", "from auditkit.evaluate.cells import count_cells; ", "auditkit.evaluate; "])
+def test_the_public_name_can_be_called_whatever_was_imported_before(first: str) -> None:
+    rows = [{"id": 1, "score": 0.5}]
+    code = (
+        f"import auditkit; {first}print(auditkit.evaluate({rows}).metrics.height, auditkit.evaluate.metrics.__name__)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["7", "metrics"]  # failures, and a flag rate at each operating point
 
 
 def test_labels_come_from_another_file(tmp_path: Path) -> None:
@@ -193,7 +202,7 @@ def test_bad_arguments_are_one_line(tmp_path: Path) -> None:
         evaluate_predictions(ROWS, columns={"scores": "score"})
     with pytest.raises(UsageError, match="policies"):
         evaluate_predictions(ROWS, policies=("harm",))
-    with pytest.raises(FieldError, match="column 'harmful' is missing"):
+    with pytest.raises(LabelError, match="no predictions and no labels have a column 'harmful'"):
         evaluate_predictions(ROWS, policies=("harmful", "block"))
     with pytest.raises(LabelError, match="no column of labels among id"):
         evaluate_predictions([{"id": 1, "score": 0.5}], [{"id": 1}])
