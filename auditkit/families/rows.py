@@ -29,8 +29,8 @@ def family_frame(rows: pl.DataFrame, texts: pl.DataFrame, links: pl.DataFrame) -
         links: pairs of distinct texts, `left` and `right` (Int64), that are near.
     """
     order = rows.select("pool", "row").sort("pool", "row").with_columns(pl.int_range(pl.len()).alias("node"))
-    n_texts = 1 + max([-1, *(int(found) for frame in (texts["text"], links["left"], links["right"])
-                             if (found := frame.max()) is not None)])  # type: ignore[arg-type] # fmt: skip
+    numbers = np.concatenate([frame.to_numpy() for frame in (texts["text"], links["left"], links["right"])])
+    n_texts = int(numbers.max()) + 1 if len(numbers) else 0
     has = texts.select("pool", "row", "text").join(order, on=["pool", "row"])
     # Rows come first, so that the smallest member of a component is its first row.
     graph = Components(len(order) + n_texts)

@@ -12,7 +12,7 @@ from auditkit.kernels.seeds import longest_runs
 from auditkit.text.normalise import Tokens
 from auditkit.verify.items import PreparedItems
 from auditkit.verify.matches import verify
-from auditkit.verify.scores import LONG_TOKENS, joined, similarity
+from auditkit.verify.scores import LONG_TOKENS, joined
 
 #: Scores are rounded to nine decimals; a cut this far below a threshold loses none.
 _SLACK = 1e-9
