@@ -29,6 +29,7 @@ _CODE = (
     "loading",
     "loss",
     "models",
+    "record",
     "score",
     "stages",
     "trainable",
