@@ -30,7 +30,7 @@ from auditkit.evaluate.correlations import compare_dependent, pearson_interval, 
 from auditkit.evaluate.floors import paired_difference, policy_sensitivity, range_p, seed_floor
 from auditkit.evaluate.floors import permutation_p as runs_permutation_p
 from auditkit.evaluate.hits import Hits
-from auditkit.evaluate.inheritance import agreement_floor, compare
+from auditkit.evaluate.inheritance import compare, relative_floor
 from auditkit.evaluate.intervals import gap, score_intervals
 from auditkit.evaluate.part import _newcombe
 from auditkit.evaluate.relabel import extremes_p, policy_share
@@ -124,7 +124,7 @@ def inheritance(random: Random, seed: int) -> Row:
     truth = {"student": 0.45, "reference": 0.25, "teacher": 0.8, "shuffled": 0.25}
     found = agreement_hits(random, truth)
     student, reference, teacher, shuffled = found.values
-    floor = agreement_floor(found)
+    floor = relative_floor(found)
     taught = compare(student, reference, teacher, found.groups, floor)
     control = compare(shuffled, reference, teacher, found.groups, floor)
     return {
@@ -208,10 +208,9 @@ def null_tests(random: Random, seed: int) -> Row:
     means = alone.mean(1)
     row["extremes, 5 against 5"] = float((extremes_p(means[:5].tolist(), means[5:].tolist()) or 1) <= 0.05)
     row["extremes, 4 against 4"] = float((extremes_p(means[:4].tolist(), means[4:8].tolist()) or 1) <= 0.05)
-    final = ["A", "B", "A", "B", "mixed", "mixed"]
-    row["policy share, two scales"] = float(
-        (policy_share(means[:6].tolist(), final, ["s"] * 3 + ["l"] * 3, seed)[1] or 1) <= 0.05
-    )
+    final = ["A", "B", "B", "A", "mixed", "mixed", "A", "B", "B", "A"]
+    share = policy_share(means.tolist(), final, ["small"] * 6 + ["large"] * 4, seed)
+    row["policy share, ten arms at two scales"] = float((share[1] or 1) <= 0.05)
     return row
 
 

@@ -167,7 +167,7 @@ def choose_columns(
             chosen[meaning] = policy
     if "id" not in chosen:
         raise FieldError(
-            f"{location}: no column of ids or prompts among {', '.join(present) or 'no columns'}; expected one of "
+            f"{location}: no column of ids or prompts among {shown(present) or 'no columns'}; expected one of "
             f"{', '.join(ALIASES['id'])}, or name it with columns={{'id': ...}}"
         )
     return chosen
@@ -176,7 +176,7 @@ def choose_columns(
 def _named(column: str, present: Sequence[str], location: str) -> str:
     if column not in present:
         raise FieldError(
-            f"{location}: column {column!r} is missing; columns are {', '.join(present)}{nearest(column, present)}"
+            f"{location}: column {column!r} is missing; columns are {shown(present)}{nearest(column, present)}"
         )
     return column
 
@@ -205,6 +205,11 @@ def merge_labels(seen: dict[str, int | None], labels: Mapping[str, int | None], 
                 f"give each prompt one label of each kind"
             )
         seen[name] = known if label is None else label
+
+
+def shown(names: Iterable[str]) -> str:
+    """Return column names for a message; what cannot be printed is escaped."""
+    return ", ".join(name if name.isprintable() else repr(name) for name in names)
 
 
 def column_names(records: Iterable[Mapping[str, Any]]) -> list[str]:

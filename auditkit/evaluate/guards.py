@@ -22,6 +22,7 @@ from auditkit.evaluate.guard_rows import (
     choose_columns,
     column_names,
     merge_labels,
+    shown,
 )
 from auditkit.evaluate.metrics import det_curves, metrics
 from auditkit.evaluate.thresholds import operating_points
@@ -139,7 +140,7 @@ def _rows(data: Data, how: _How) -> list[Row]:
     chosen = choose_columns(names, location, how.columns, how.policies) if records else {}
     if records and not {"score", "decision"} & set(chosen):
         raise InputError(
-            f"{location}: no column of scores or decisions among {', '.join(names)}; name one with "
+            f"{location}: no column of scores or decisions among {shown(names)}; name one with "
             f"columns={{'score': ...}} or columns={{'decision': ...}}"
         )
     reader = Reader(location, chosen, how.guard or own_guard, how.set_name or own_set, how.verdicts)
@@ -155,7 +156,7 @@ def _label_rows(data: Data, how: _How) -> list[Row]:
     chosen = choose_columns(names, location, named, how.policies) if records else {}
     kept = {meaning: chosen[meaning] for meaning in ("id", "set", *LABELS, "group", "source") if meaning in chosen}
     if records and not set(LABELS) & set(kept):
-        raise LabelError(f"{location}: no column of labels among {', '.join(names)}; name two with policies=(A, B)")
+        raise LabelError(f"{location}: no column of labels among {shown(names)}; name two with policies=(A, B)")
     reader = Reader(location, kept, "", "", how.verdicts)
     return [reader.row(number, record, is_label=True) for number, record in enumerate(records, 1)]
 

@@ -87,7 +87,7 @@ def _record(found: Hits, student: Arm, stage: Stage, arms: Sequence[Arm]) -> Inh
     fault = _fault(found, student.name, name, stage)
     if fault:
         return Inheritance(student.name, name, teacher, kind, dose, nothing, nothing, None, None, fault)
-    floor = agreement_floor(found)
+    floor = relative_floor(found)
     own, without = found.of(student.name), found.of(name)
     taught_by = found.of(teacher) if teacher in found.arms else None
     contrast = compare(own, without, taught_by, found.groups, floor)
@@ -112,11 +112,17 @@ def _fault(found: Hits, student: str, reference: str, stage: Stage) -> str:
     return ""
 
 
-def agreement_floor(found: Hits) -> Floor | None:
-    """Return the seed floor of a measure, pooled over all arms that have it."""
+def relative_floor(found: Hits) -> Floor | None:
+    """Return the seed floor of a rate as a share of sqrt(rate (1 - rate)), pooled over arms; None with one seed.
+
+    Seeds move an arm at 0.5 more than one at 0.9: a floor pooled on the plain scale made intervals of students between
+    the policies hold the truth in 92 to 93 % of simulations. Arms at exactly 0 or 1 are left out.
+    """
     values = run_values(found)
-    runs = {arm: row.tolist() for arm, row in zip(found.arms, values, strict=True) if not np.isnan(row).any()}
-    return seed_floor(runs) if runs else None
+    rates = values.mean(1, keepdims=True)
+    spread = np.sqrt(rates * (1 - rates))
+    usable = np.flatnonzero(~np.isnan(values).any(1) & (spread[:, 0] > 0))
+    return seed_floor({found.arms[k]: (values[k] / spread[k]).tolist() for k in usable}) if len(usable) else None
 
 
 @dataclass(frozen=True)
@@ -134,9 +140,10 @@ def compare(
     """Return the contrast of three arms' hits [S, n] on the same prompts.
 
     Prompts: covariances of the seeds' means, summed by near-duplicate group (Cochran 1977, with G / (G - 1)).
-    Seeds: sigma^2 / S of the pooled floor for each arm, taken as independent between arms (arms that share seeds are
-    rather alike, so this errs to wide), less each run's own scatter over prompts, which both parts hold. t has the
-    degrees of freedom of Satterthwaite (1946). Without a floor (one seed) the interval holds prompts only.
+    Seeds: sigma^2 / S for each arm, sigma being its share of the pooled floor (relative_floor), less each run's own
+    scatter over prompts, which both parts hold. Arms are taken as independent; those that share seeds are rather alike,
+    so this errs to wide. t has the degrees of freedom of Satterthwaite (1946). Without a floor (one seed) the interval
+    holds prompts only.
     """
     rows = [student, reference] + ([teacher] if teacher is not None else [])
     known = ~np.isnan(np.concatenate(rows)).any(0)
@@ -146,10 +153,10 @@ def compare(
     cut = [row[:, known] for row in rows]
     means = [float(row.mean()) for row in cut]
     family = np.unique(groups[known], return_inverse=True)[1]
-    covariance, seeds = _covariance(cut, family), _seed_variances(cut, family, floor)
+    covariance, (seeds, pooled) = _covariance(cut, family), _seed_variances(cut, family, floor)
     numerator = means[0] - means[1]
     v_nn = _difference_variance(covariance, 0) + seeds[0] + seeds[1]
-    t = _t(v_nn, seeds[0] + seeds[1], floor, int(family.max()))
+    t = _t(v_nn, seeds[0] + seeds[1], pooled[0] + pooled[1], floor, int(family.max()))
     half = t * math.sqrt(v_nn)
     method = "groups of prompts + seeds, t" if floor else "groups of prompts; one seed"
     difference = Estimate(numerator, max(-1.0, numerator - half), min(1.0, numerator + half), n, method)
@@ -158,7 +165,7 @@ def compare(
     denominator = means[2] - means[1]
     v_dd = _difference_variance(covariance, 2) + seeds[2] + seeds[1]
     v_nd = float(covariance[0, 2] - covariance[0, 1] - covariance[1, 2] + covariance[1, 1]) + seeds[1]
-    t = _t(v_dd, seeds[2] + seeds[1], floor, int(family.max()))
+    t = _t(v_dd, seeds[2] + seeds[1], pooled[2] + pooled[1], floor, int(family.max()))
     bounds = fieller(numerator, denominator, v_nn, v_nd, v_dd, t)
     if bounds is None:
         note = f"teacher and reference do not differ for certain ({denominator:+.3f}), so there is no share to state"
@@ -176,19 +183,24 @@ def _covariance(rows: Sequence[Floats], family: NDArray[np.int64]) -> Floats:
     return covariance
 
 
-def _seed_variances(rows: Sequence[Floats], family: NDArray[np.int64], floor: Floor | None) -> list[float]:
-    """Return what seeds add to the variance of each arm's mean, without the run's own scatter over prompts."""
-    made = []
+def _seed_variances(
+    rows: Sequence[Floats], family: NDArray[np.int64], floor: Floor | None
+) -> tuple[list[float], list[float]]:
+    """Return what seeds add to the variance of each arm's mean, and the floor's part before scatter is taken out."""
+    made, pooled = [], []
     for row in rows:
         n_seeds, n = row.shape
         if floor is None or n_seeds < 2:
             made.append(0.0)
+            pooled.append(0.0)
             continue
         own = row - row.mean(0) - row.mean(1, keepdims=True) + row.mean()
         sums = np.array([np.bincount(family, run) for run in own])
         scatter = float((sums**2).sum()) / (n_seeds - 1) / n**2
-        made.append(max(0.0, floor.sigma**2 - scatter) / n_seeds)
-    return made
+        rate = float(row.mean())
+        pooled.append(floor.sigma**2 * rate * (1 - rate) / n_seeds)
+        made.append(max(0.0, pooled[-1] - scatter / n_seeds))
+    return made, pooled
 
 
 def _difference_variance(covariance: Floats, arm: int) -> float:
@@ -196,13 +208,14 @@ def _difference_variance(covariance: Floats, arm: int) -> float:
     return float(covariance[arm, arm] - 2 * covariance[arm, 1] + covariance[1, 1])
 
 
-def _t(total: float, seeds: float, floor: Floor | None, df_prompts: int) -> float:
+def _t(total: float, seeds: float, pooled: float, floor: Floor | None, df_prompts: int) -> float:
+    """Return the quantile of t: `pooled` is what was estimated with the floor's degrees of freedom."""
     from scipy.stats import t
 
-    if total <= 0 or df_prompts < 1:
-        return float("inf") if df_prompts < 1 else 1.96
-    parts = ((total - seeds) ** 2 / df_prompts) + (seeds**2 / floor.df if floor else 0.0)
-    return float(t.ppf(0.975, max(1.0, total**2 / parts)))
+    if df_prompts < 1:
+        return float("inf")
+    parts = (total - seeds) ** 2 / df_prompts + (pooled**2 / floor.df if floor else 0.0)
+    return float(t.ppf(0.975, max(1.0, total**2 / parts))) if parts > 0 else 1.96
 
 
 def fieller(

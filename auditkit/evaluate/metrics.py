@@ -43,6 +43,8 @@ THRESHOLD_FREE = (
     "auroc_c1_d10",
     "auroc_d01_c0",
     "auroc_c1_d01",
+    "flag_rate_d10_at_fpr",
+    "flag_rate_d01_at_fpr",
 )
 AT_A_POINT = (
     "flag_rate",
@@ -89,7 +91,8 @@ def metrics(
     Threshold-free, where both policies label the set: `auroc_concordant` (AUROC on C) and `recall_at_fpr` (on C1 at
     `fpr` on C0), both also per source (part "source:NAME"); `agreement_auroc` (AUROC on D with target a; 0.5 is
     neutral); `brier_a`, `ece_a` and the like. Where a discordant side has fewer than 30 prompts (nested policies),
-    `auroc_d10_c0` and `auroc_c1_d10` of the other side (or the same for d01), and direction and strictness are null.
+    `auroc_d10_c0`, `auroc_c1_d10` and `flag_rate_d10_at_fpr` (at `fpr` on C0 of this set) of the other side, or the
+    same for d01, and direction and strictness are null.
 
     At each operating point, with Wilson intervals: `flag_rate`; `recall_c1`, `fpr_c0`; `f10`, `f01`, `direction`
     (f10 - f01), `strictness` ((f10 + f01) / 2), both with Newcombe intervals; `agreement_a`, `agreement_b` (lambda);

@@ -112,6 +112,8 @@ class Part:
             side = "d01" if self._small_sides() == ["d10"] else "d10"
             self._between(f"auroc_{side}_c0", side, "c0")
             self._between(f"auroc_c1_{side}", "c1", side)
+            flagged, benign = (self.score[self.cells[cell] & self.is_scored] for cell in (side, "c0"))
+            self._add(f"flag_rate_{side}_at_fpr", recall_at_fpr(flagged, benign, self.fpr))
 
     def _calibration(self, policy: str) -> None:
         known = self.is_scored & ~np.isnan(self.labels[policy])

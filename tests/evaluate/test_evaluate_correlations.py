@@ -128,3 +128,15 @@ def test_accuracy_follows_agreement_on_other_prompts() -> None:
     assert test["n_arms"] == 8
     assert test["n_independent"] == 1  # one recipe at eight scales
     assert "descriptive" in test["note"]
+
+
+def test_without_arms_everything_is_undefined() -> None:
+    found, tests = correlations(predictions([]), targets([], []), [], [])
+    assert [one.pearson.value for one in found] == [None] * 4
+    assert found[0].n_arms == 0
+    assert (tests["acc_a"]["z"], tests["acc_a"]["p"], tests["acc_b"]["r_between"]) == (None, None, None)
+
+
+def test_two_arms_have_a_correlation_and_no_interval() -> None:
+    found = correlate("x", "y", np.array([0.1, 0.2]), np.array([0.3, 0.5]))
+    assert (found.pearson.value, found.pearson.low, found.leave_one_out) == (pytest.approx(1.0), None, None)

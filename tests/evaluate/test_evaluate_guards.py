@@ -171,6 +171,7 @@ def test_verdicts_mean_what_a_pools_labels_mean() -> None:
     [
         ([], UsageError, "no predictions"),
         ([{"score": 0.5}], FieldError, "no column of ids or prompts among score"),
+        ([{"id": 1, "a\n\x1b[2J": 1}], InputError, r"among id, 'a\\n\\x1b\[2J'; name one"),
         ([{"id": 1, "note": "x"}], InputError, "no column of scores or decisions among id, note"),
         ([{"id": 1, "score": 1.2}], BadRecordError, r"line 1: score is 1\.2; expected a probability"),
         ([{"id": 1, "score": float("nan")}], BadRecordError, "score is nan"),

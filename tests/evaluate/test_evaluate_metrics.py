@@ -56,6 +56,8 @@ def test_nested_sets_have_the_three_numbers_of_the_large_side() -> None:
     assert value(found, "auroc_d01_c0") == pytest.approx(oracle)
     oracle = sklearn_metrics.roc_auc_score(np.r_[np.ones(20), np.zeros(40)], np.r_[c1, dx])
     assert value(found, "auroc_c1_d01") == pytest.approx(oracle)
+    strict = np.sort(c0)[::-1][1]  # one of twenty may be flagged
+    assert value(found, "flag_rate_d01_at_fpr") == pytest.approx((dx > strict).mean())
     assert value(found, "direction", point="native") is None
     assert value(found, "f01", point="native") == pytest.approx((dx >= 0.5).mean())
     assert "auroc_d10_c0" not in found["metric"]
@@ -367,3 +369,16 @@ def test_zero_events_are_bounded_by_about_three_in_n() -> None:
     assert (none.value, none.low) == (0.0, 0.0)
     assert none.high == pytest.approx(0.037, abs=1e-3)
     assert wilson(0, 0).value is None
+
+
+def test_the_order_of_rows_changes_nothing() -> None:
+    a, b = invented(120, 9)
+    rows, goal = predictions(np.random.default_rng(9).random(120)), targets(a, b, source=["x", "y"] * 60)
+    found = metrics(rows, goal, NATIVE)
+    shuffled = metrics(
+        rows.sample(fraction=1, shuffle=True, seed=1), goal.sample(fraction=1, shuffle=True, seed=2), NATIVE
+    )
+    keys = ["part", "metric", "point"]
+    first, second = (frame.sort(keys) for frame in (found, shuffled))
+    assert first.drop("value").equals(second.drop("value"))
+    assert first["value"].to_list() == pytest.approx(second["value"].to_list())
