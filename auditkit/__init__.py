@@ -17,10 +17,15 @@ if TYPE_CHECKING:
     from auditkit.read import open_benchmarks, open_pool, parse_label
     from auditkit.records import AuditReport, Benchmark, LabelRule, Pool, ReadSettings
     from auditkit.report.as_json import load as load_report
+    from auditkit.report.labels import LabelReport
     from auditkit.split import SplitResult, SplitSettings
     from auditkit.stories.audit import audit
     from auditkit.stories.decontaminate import decontaminate
+    from auditkit.stories.families import pool_families
+    from auditkit.stories.labels import label_report
+    from auditkit.stories.near import FamilySettings
     from auditkit.stories.settings import AuditSettings
+    from auditkit.stories.split import PoolSplit, split_pool
     from auditkit.verify.rules import Rules, default_rules, load_rules
 
 __all__ = [
@@ -28,8 +33,11 @@ __all__ = [
     "AuditSettings",
     "AuditkitError",
     "Benchmark",
+    "FamilySettings",
+    "LabelReport",
     "LabelRule",
     "Pool",
+    "PoolSplit",
     "ReadSettings",
     "Rules",
     "SplitResult",
@@ -38,11 +46,14 @@ __all__ = [
     "decontaminate",
     "default_rules",
     "evaluate",
+    "label_report",
     "load_report",
     "load_rules",
     "open_benchmarks",
     "open_pool",
     "parse_label",
+    "pool_families",
+    "split_pool",
 ]
 
 _HOMES = {
@@ -50,8 +61,11 @@ _HOMES = {
     "AuditSettings": "auditkit.stories.settings",
     "AuditkitError": "auditkit.errors",
     "Benchmark": "auditkit.records",
+    "FamilySettings": "auditkit.stories.near",
+    "LabelReport": "auditkit.report.labels",
     "LabelRule": "auditkit.records",
     "Pool": "auditkit.records",
+    "PoolSplit": "auditkit.stories.split",
     "ReadSettings": "auditkit.records",
     "Rules": "auditkit.verify.rules",
     "SplitResult": "auditkit.split",
@@ -60,11 +74,15 @@ _HOMES = {
     "decontaminate": "auditkit.stories.decontaminate",
     "default_rules": "auditkit.verify.rules",
     "evaluate": "auditkit.evaluate:evaluate",
+    "label_report": "auditkit.stories.labels",
     "load_report": "auditkit.report.as_json:load",
     "load_rules": "auditkit.verify.rules",
     "open_benchmarks": "auditkit.read",
     "open_pool": "auditkit.read",
     "parse_label": "auditkit.read",
+    # Not "split" and "families": those are rooms, and importing one would take the place of the function.
+    "pool_families": "auditkit.stories.families",
+    "split_pool": "auditkit.stories.split",
 }
 
 

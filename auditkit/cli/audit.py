@@ -60,20 +60,20 @@ def audit_with_progress(
 
 def _settings(arguments: argparse.Namespace) -> AuditSettings:
     read = ReadSettings(
-        fields=_split(arguments.fields),
-        roles=_split(arguments.roles),
+        fields=names_of(arguments.fields),
+        roles=names_of(arguments.roles),
         labels=parse_labels(arguments.label),
         id_column=arguments.id_column,
         bad_rows=arguments.bad_rows,
     )
     return AuditSettings(
-        tiers=_split([arguments.tiers]),
+        tiers=names_of([arguments.tiers]),
         encoders=tuple(arguments.encoder or ("minilm",)),
         rules=arguments.rules,
         read=read,
     )
 
 
-def _split(values: list[str] | None) -> tuple[str, ...]:
+def names_of(values: list[str] | None) -> tuple[str, ...]:
     """Return the names of repeated, comma-separated values."""
     return tuple(name.strip() for value in values or () for name in value.split(",") if name.strip())

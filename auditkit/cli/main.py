@@ -86,6 +86,9 @@ def parser() -> argparse.ArgumentParser:
     _decontaminate(commands.add_parser("decontaminate", help="write the audited pool again without what leaked"))
     _show(commands.add_parser("show", help="look at matches, pool text and item side by side"))
     commands.add_parser("rules", help="print the verdict rules, to be changed").set_defaults(module="rules")
+    _study(commands.add_parser("study", help="train guardrail arms on clean data, tell policy from capability"))
+    _labels(commands.add_parser("labels", help="compare how two policies label one pool"))
+    _split(commands.add_parser("split", help="write a pool as train, dev and test, near-duplicates on one side"))
     _benchmarks(commands.add_parser("benchmarks", help="list the registered benchmarks, or pull copies of them"))
     _demo(commands.add_parser("demo", help="make an invented pool with planted copies, audit and clean it"))
     return top
@@ -145,6 +148,45 @@ def _show(command: argparse.ArgumentParser) -> None:
     command.add_argument("--item", "-i", metavar="I", help="an item's id, or its 0-based number")
     command.add_argument("--verdict", choices=("contaminated", "review"))
     command.add_argument("--limit", type=int, default=20, metavar="N", help="pairs at most (default: %(default)s)")
+
+
+def _study(command: argparse.ArgumentParser) -> None:
+    command.set_defaults(module="study")
+    command.add_argument("study", nargs="?", metavar="STUDY.toml", help="the study file")
+    command.add_argument("--out", "-o", metavar="DIR", help="the study's folder; a stopped study goes on there")
+    command.add_argument("--example", action="store_true", help="print the commented ten-arm file")
+    command.add_argument("--report-only", action="store_true", help="compute the report again from the predictions")
+    command.add_argument("--overwrite", action="store_true", help="take over the folder of another study")
+
+
+def _labels(command: argparse.ArgumentParser) -> None:
+    command.set_defaults(module="labels")
+    _whole_pool(command)
+    command.add_argument("--out", "-o", metavar="DIR", help="a new folder for labels.json and conflicts.parquet")
+
+
+def _split(command: argparse.ArgumentParser) -> None:
+    command.set_defaults(module="split")
+    _whole_pool(command)
+    command.add_argument("--out", "-o", required=True, metavar="DIR", help="a new folder")
+    for side, share in (("train", "0.8"), ("dev", "0.1"), ("test", "0.1")):
+        command.add_argument(f"--{side}", default=share, metavar="SHARE", help="default: %(default)s")
+    command.add_argument("--seed", type=int, default=0, metavar="N", help="default: %(default)s")
+
+
+def _whole_pool(command: argparse.ArgumentParser) -> None:
+    """Add what `labels` and `split` share: the pool, its labels and sources, and what makes two rows near."""
+    add = command.add_argument
+    add("pool", nargs="+", metavar="POOL", help="file, folder, glob, or hf:org/name:config:split@revision")
+    add(
+        "--label", action="append", default=[], metavar="POLICY=COLUMN", help="a policy's labels, with :value=0,value=1"
+    )
+    add("--source-column", default="", metavar="COLUMN", help="where each row comes from (default: its file)")
+    add("--fields", action="append", metavar="F,F", help="compare these text columns only (default: the prompts)")
+    add("--roles", action="append", metavar="R,R", help="compare these chat roles only (default: the user's turns)")
+    add("--bad-rows", choices=("error", "skip"), default="error", help="stop at a broken record, or leave it out")
+    add("--rules", metavar="FILE", help="a TOML of verdict rules: what makes two rows near")
+    add("--join-numbers", action="store_true", help="rows that differ in a number only are near, too")
 
 
 def _benchmarks(command: argparse.ArgumentParser) -> None:

@@ -26,6 +26,8 @@ KNOWN = f"{', '.join(SUFFIXES)}, each plain or with {' or '.join(COMPRESSIONS)}"
 #: What `decontaminate` writes beside the pool's own files, and how its manifest is told from others.
 MANIFEST, REMOVED_FILE, BENCHMARK_FOLDER = "manifest.json", "removed.parquet", "benchmarks"
 MANIFEST_KIND = "auditkit decontaminated pool"
+#: The same for `split`, whose folder holds the pool's files by side.
+SPLIT_FILE, SPLIT_KIND = "split.parquet", "auditkit split pool"
 
 
 def split_suffixes(name: str) -> tuple[str, str, str]:
@@ -61,9 +63,9 @@ def is_saved_dataset_dict(folder: Path) -> bool:
 
 
 def decontaminated_files(folder: Path) -> tuple[str, ...] | None:
-    """Return the pool's files (below `folder`) in a folder that `decontaminate` wrote, None for any other folder.
+    """Return the pool's files (below `folder`) in a folder that `decontaminate` or `split` wrote, None for any other.
 
-    Such a folder also holds removed.parquet, manifest.json and clean benchmarks, which are no part of the pool.
+    Such a folder also holds manifest.json and removed.parquet, clean benchmarks or split.parquet: no part of the pool.
 
     Raises:
         InputError: the manifest is auditkit's and broken.
@@ -73,7 +75,7 @@ def decontaminated_files(folder: Path) -> tuple[str, ...] | None:
 
 
 def bookkeeping_files(folder: Path) -> frozenset[str]:
-    """Return what `decontaminate` wrote beside the pool's files: its manifest, the removed rows, clean benchmarks.
+    """Return what `decontaminate` or `split` wrote beside the pool's files: its manifest and tables, clean benchmarks.
 
     Raises:
         InputError: the manifest is auditkit's and broken.
@@ -81,25 +83,26 @@ def bookkeeping_files(folder: Path) -> frozenset[str]:
     manifest = _manifest(folder)
     if manifest is None:
         return frozenset()
+    if manifest["kind"] == SPLIT_KIND:
+        return frozenset({MANIFEST, SPLIT_FILE})
     return frozenset({MANIFEST, REMOVED_FILE, *_outputs(folder, manifest, "benchmarks")})
 
 
 def _manifest(folder: Path) -> dict[str, Any] | None:
-    """Return the manifest of a folder that `decontaminate` wrote, None for any other folder."""
+    """Return the manifest of a folder that `decontaminate` or `split` wrote, None for any other folder."""
     try:
         manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
     except (OSError, ValueError):
         return None
-    return manifest if isinstance(manifest, dict) and manifest.get("kind") == MANIFEST_KIND else None
+    is_ours = isinstance(manifest, dict) and manifest.get("kind") in (MANIFEST_KIND, SPLIT_KIND)
+    return manifest if is_ours else None
 
 
 def _outputs(folder: Path, manifest: dict[str, Any], what: str) -> tuple[str, ...]:
     try:
         return tuple(str(entry["output"]) for entry in manifest[what])
     except (KeyError, TypeError) as exc:
-        raise InputError(
-            f"{folder / MANIFEST}: broken ({exc!r} is missing); run `auditkit decontaminate` again"
-        ) from None
+        raise InputError(f"{folder / MANIFEST}: broken ({exc!r} is missing); write the folder again") from None
 
 
 def detect_format(path: Path | str) -> tuple[str, str]:
