@@ -241,7 +241,7 @@ TEXTS = {
     "arabic": ["كيف أزرع الريحان في شرفة شمالية", "نعم"],
     "hindi": ["मैं उत्तर की खिड़की पर तुलसी कैसे उगाऊँ", "हाँ"],
     "symbols": ["∀x∃y", "$$$", "x = 3 + 4", "x = 3 + 5", "->"],
-    "long": ["wide " * 300, " ".join(f"word{i}" for i in range(600))],
+    "long": ["wide " * 3000, " ".join(f"word{i}" for i in range(5000))],
     "twins": ["How do I kill a python process?", "How do I kill a python?", "How do I kill a Python process!"],
     "odd spaces": ["  a\tline\nof\r\nwords   here ", "a line of words here", "\ufeffbom first"],
     "mixed": ["Was ist 今天 für ein วัน?", "naïve café", "nai\u0308ve cafe\u0301", "ＦＵＬＬ　ｗｉｄｔｈ"],
@@ -255,6 +255,30 @@ def test_a_benchmark_audited_against_itself_is_found_whole(kind: str) -> None:
     exact = {(row, item) for row, item, tier, _ in short(report) if tier == "exact"}
     assert {(i, i) for i in range(len(TEXTS[kind]))} <= exact
     assert report.benchmarks[0].leak_rate == 1.0
+
+
+WORDS = " ".join(f"word{i}" for i in range(4000))
+EDITED = " ".join("other" if i % 41 == 7 else f"word{i}" for i in range(4000))
+START = " ".join(f"word{i}" for i in range(25))
+MEGABYTE = " ".join(f"w{i * 7919 % 100003}" for i in range(150_000))
+
+
+@pytest.mark.parametrize(
+    ("row", "item", "tier"),
+    [
+        (EDITED, WORDS, "near"),
+        (f"Before all that. {WORDS} And after it.", WORDS, "contained"),
+        (f"{MEGABYTE} {START} {MEGABYTE}", START, "contained"),
+        ("wide " * 20_000, "wide " * 40, "contained"),
+        ("ab cd " * 20_000, "ab cd " * 30, "contained"),
+        ("ก" * 30_000, "ก" * 60, "contained"),
+    ],
+    ids=["edited", "framed", "megabyte", "repeated", "periodic", "unspaced"],
+)
+def test_long_and_repetitive_texts_are_examined_in_seconds(row: str, item: str, tier: str) -> None:
+    # Comparing such pairs letter by letter takes minutes to hours: a row like that could stop an audit for good.
+    report = auditkit.audit({"pool": [row, "clean"]}, {"bench": [item]})
+    assert {(found[0], found[1], found[2]) for found in short(report)} == {(0, 0, tier)}
 
 
 @pytest.mark.parametrize("tiers", [("exact",), ("contained",), ("near",), ("exact", "near")])
