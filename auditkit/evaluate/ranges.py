@@ -22,7 +22,7 @@ from auditkit.evaluate.floors import (
 )
 from auditkit.evaluate.lineage import lineages
 from auditkit.evaluate.part import mean_by_arm
-from auditkit.evaluate.relabel import benjamini_hochberg, capability_share, extremes_p, policy_share
+from auditkit.evaluate.relabel import benjamini_hochberg, capability_share, extremes_p, policy_share, smallest_share_p
 from auditkit.study_records import Arm, BenchmarkRange, Estimate, StudyBenchmark
 
 LEVEL = 0.05
@@ -141,7 +141,8 @@ class _Spread:
             **self._lineage_facts(),
         }
         measures = decide(facts)
-        sentence = _sentence(benchmark.name, measures, facts)
+        smallest = smallest_share_p(final, models, self.seed)
+        sentence = _sentence(benchmark.name, measures, facts, smallest)
         return BenchmarkRange(
             benchmark.name, benchmark.klass, point, n_items, extremes_q=None, evaluation_floor=evaluation,
             measures=measures, sentence=sentence, **facts,
@@ -199,14 +200,14 @@ def _below(p: float | None) -> bool:
     return p is not None and p < LEVEL
 
 
-def _sentence(name: str, measures: str, facts: Mapping[str, Any]) -> str:
+def _sentence(name: str, measures: str, facts: Mapping[str, Any], smallest: float | None) -> str:
     """Return the plain sentence of a benchmark: its range, the floor, and what follows."""
     start = f"{name}: arms range over {facts['value']:.3f}"
     if facts["sigma_seed"] is None:
         return f"{start}; with one seed an arm there is no seed floor, so this study cannot tell what it measures"
     start += f" (noise alone: up to {facts['critical']:.3f})"
     if measures == "cannot tell":
-        return f"{start}; {_why_not(facts)}, so this study cannot tell what it measures"
+        return f"{start}; {_why_not(facts, smallest)}, so this study cannot tell what it measures"
     share = f"the final-stage policy explains {100 * (facts['policy_share'] or 0):.0f} % of it"
     skill = f"detection capability explains {100 * (facts['capability_share'] or 0):.0f} % of what policy leaves"
     said = {
@@ -217,13 +218,19 @@ def _sentence(name: str, measures: str, facts: Mapping[str, Any]) -> str:
     return f"{start}; {said[measures]}"
 
 
-def _why_not(facts: Mapping[str, Any]) -> str:
+def _why_not(facts: Mapping[str, Any], smallest: float | None) -> str:
     if not _below(facts["p"]):
         return "that is within the seed floor"
     if not _below(facts["p_permutation"]):
         return "permuting arm labels over runs does not confirm it"
     if not _below(facts["lineage_p"]):
         return f"only related arms differ ({facts['n_lineages']} independent lineages)"
+    share = facts["policy_share"] or 0
+    if share >= 0.5 and not _below(smallest):
+        return (
+            f"the final-stage policy accounts for {100 * share:.0f} % of it, but with so few arms no relabelling within "
+            f"a model can be significant (smallest p = {smallest or 1:.2f})"
+        )
     return "neither the final-stage policy nor capability explains it"
 
 

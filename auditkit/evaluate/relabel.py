@@ -37,6 +37,12 @@ def policy_share(
     return float(observed / total), p
 
 
+def smallest_share_p(policies: Sequence[str], models: Sequence[str], seed: int = 0) -> float | None:
+    """Return the p of `policy_share` if arms of one policy scored alike: these arms cannot have a smaller one."""
+    kinds = sorted(set(policies))
+    return policy_share([float(2 ** kinds.index(policy)) for policy in policies], policies, models, seed)[1]
+
+
 def _between(scores: Floats, codes: NDArray[np.int64]) -> Floats:
     """Return the between-group sum of squares of each row of `codes`."""
     found = np.zeros(len(codes))

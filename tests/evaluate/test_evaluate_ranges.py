@@ -26,7 +26,7 @@ from auditkit.evaluate.floors import (
 )
 from auditkit.evaluate.lineage import lineages
 from auditkit.evaluate.ranges import decide, fold, ranges
-from auditkit.evaluate.relabel import benjamini_hochberg, capability_share, extremes_p, policy_share
+from auditkit.evaluate.relabel import benjamini_hochberg, capability_share, extremes_p, policy_share, smallest_share_p
 from auditkit.study_records import Arm, Stage, StudyBenchmark, Teacher
 from auditkit.tables import METRICS
 
@@ -269,6 +269,16 @@ def test_an_undefined_point_leaves_the_benchmark_out() -> None:
     found = study_of({"A": 0.05, "B": 0.95, "mixed": 0.5}, 0.02)
     assert ranges(found, [BENCHMARK], ten_arms(), ("A", "B"), point="matched_fpr") == ()
     assert ranges(found, [BENCHMARK], ten_arms()[:1], ("A", "B")) == ()
+
+
+def test_too_few_arms_say_that_no_relabelling_could_be_significant() -> None:
+    arms = [arm for arm in ten_arms() if len(arm.stages) == 1 and arm.final_policy != "mixed"]
+    assert smallest_share_p([a.final_policy for a in arms], [a.model for a in arms]) == 0.5
+    (one,) = ranges(study_of({"A": 0.05, "B": 0.95, "mixed": 0.5}, 0.02), [BENCHMARK], arms, ("A", "B"))
+    assert one.measures == "cannot tell"
+    assert "no relabelling within a model can be significant (smallest p = 0.50)" in one.sentence
+    ten = ten_arms()
+    assert smallest_share_p([a.final_policy for a in ten], [a.model for a in ten]) < 0.01
 
 
 def test_control_arms_stand_outside() -> None:
