@@ -228,8 +228,8 @@ def _why_not(facts: Mapping[str, Any], smallest: float | None) -> str:
     share = facts["policy_share"] or 0
     if share >= 0.5 and not _below(smallest):
         return (
-            f"the final-stage policy accounts for {100 * share:.0f} % of it, but with so few arms no relabelling within "
-            f"a model can be significant (smallest p = {smallest or 1:.2f})"
+            f"the final-stage policy accounts for {100 * share:.0f} % of it, but with so few arms no relabelling "
+            f"within a model can be significant (smallest p = {smallest or 1:.2f})"
         )
     return "neither the final-stage policy nor capability explains it"
 
