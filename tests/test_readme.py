@@ -71,6 +71,18 @@ def test_the_commands_for_a_pool_of_ones_own_run(
     assert (demo / "clean/train.jsonl").stat().st_size < (demo / "train.jsonl").stat().st_size
 
 
+def test_the_commands_before_training_run(
+    blocks: list[tuple[str, str]], demo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (demo / "clean").mkdir()
+    shutil.copy(demo / "pool/train.jsonl", demo / "clean/train.jsonl")
+    block = next(text for kind, text in blocks if kind == "sh" and "auditkit labels" in text)
+    for words in commands(block):
+        assert main(words[1:]) == 0, (words, capsys.readouterr().err)
+    assert "near pairs on two sides: 0" in capsys.readouterr().out
+    assert (demo / "sides/test/train.jsonl").is_file()
+
+
 def test_the_python_code_runs(blocks: list[tuple[str, str]]) -> None:
     code = [text for kind, text in blocks if kind == "python"]
     assert len(code) == 1

@@ -113,7 +113,7 @@ def _add_decontaminated(folder: str, found: Expanded) -> bool:
     for output in outputs:
         text = os.path.join(folder, output)  # noqa: PTH118 (keeps the path as it was named)
         if Path(output).is_absolute() or ".." in Path(output).parts or not Path(text).exists():
-            raise InputError(f"{text}: named by manifest.json and not there; run `auditkit decontaminate` again")
+            raise InputError(f"{text}: named by manifest.json and not there; write the folder again")
         _add(text, found, is_named=True)
     found.skipped.extend(_foreign(folder, outputs))
     return True

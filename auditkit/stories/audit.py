@@ -13,12 +13,13 @@ from typing import Any
 import polars as pl
 
 from auditkit import read
+from auditkit.errors import OutputError
 from auditkit.records import AuditReport, Benchmark, Pool, Source, SourceResult
 from auditkit.report.write import write_all
 from auditkit.run.plan import PLAN, claim_folder
 from auditkit.run.versions import versions
 from auditkit.stories.scan import Progress, Scanner, Shard
-from auditkit.stories.settings import AuditSettings, as_plain, changed
+from auditkit.stories.settings import AuditSettings, as_plain, changed, named_folders
 from auditkit.text.normalise import describe
 from auditkit.verify.summary import benchmark_results, item_results, row_counts, source_results
 from auditkit.verify.verdicts import conclude
@@ -56,6 +57,7 @@ def audit(
     plan = as_plain(settings, pool, benchmarks)
     claim = b""
     if out is not None:
+        _refuse_inside(Path(out), pool)
         claim = claim_folder(Path(out), _inputs(sources, opened), plan | {"rules": rules.as_dict()}, overwrite)
     scanner = Scanner.make(opened, settings, rules)
     shards = [
@@ -170,6 +172,13 @@ def _cost(n_texts: int) -> str:
 
 
 # ---------------------------------------------------------------- identity
+
+
+def _refuse_inside(out: Path, pool: Any) -> None:
+    """Check that `out` does not lie in a folder of the pool, where the next audit would read it as data."""
+    for folder in named_folders(pool):
+        if folder.resolve() in (out.resolve(), *out.resolve().parents):
+            raise OutputError(f"{out} lies inside the pool's folder {folder}; choose another folder with --out")
 
 
 def _inputs(pool: Pool, benchmarks: Sequence[Benchmark]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -9,14 +10,14 @@ from typing import Any, Literal
 import polars as pl
 
 from auditkit import read, tables
-from auditkit.errors import UsageError
+from auditkit.errors import StaleAuditError, UsageError
 from auditkit.records import AuditReport, Benchmark, ReadSettings, Source
 from auditkit.report.as_json import load as load_report
 from auditkit.split import SplitResult, SplitSettings
 from auditkit.split.decontaminate import decontaminate as write_clean
 from auditkit.split.emit import Rescan
 from auditkit.stories.scan import ADDRESS, Scanner
-from auditkit.stories.settings import MEMORY, AuditSettings, from_plain
+from auditkit.stories.settings import MEMORY, AuditSettings, from_plain, named_folders
 from auditkit.verify.matches import VERIFIED
 from auditkit.verify.verdicts import conclude
 
@@ -63,25 +64,35 @@ def decontaminate(
         item_records=read.item_records,
         settings=SplitSettings(action, verdict, bad_rows=settings.read.bad_rows),
         rescan=_rescan(report, opened, settings) if action == "mask" else None,
-        protected=_named_folders(inputs),
+        protected=named_folders(inputs),
         on_rows=on_rows,
     )
 
 
 def again(report: AuditReport, which: str, given: Any) -> Any:
-    """Return the inputs as they were named, or as they are given again."""
+    """Return the inputs as they were named, or as they are given again.
+
+    Raises:
+        UsageError: they were in memory.
+        StaleAuditError: a file of the pool is not where it was.
+    """
     if given is not None:
         return given
     names = report.settings[which]
     if names == [MEMORY]:
         raise UsageError(f"the {which} of this audit came from memory; give the same data again as {which}=")
-    return tuple(names) if which == "pool" else list(names)
+    if which == "pool":
+        _check_there(names)
+        return tuple(names)
+    return list(names)
 
 
-def _named_folders(inputs: Any) -> list[Path]:
-    """Return the folders among the inputs: nothing may be written into them."""
-    several: Sequence[Any] = inputs if isinstance(inputs, (list, tuple)) else [inputs]
-    return [Path(one) for one in several if isinstance(one, (str, Path)) and Path(one).is_dir()]
+def _check_there(names: Sequence[str]) -> None:
+    for name in names:
+        is_path = not name.startswith(("hf:", "~")) and not glob.has_magic(name)
+        if is_path and not Path(name).exists():
+            hint = "" if Path(name).is_absolute() else "; its path is relative: go to the folder of the audit's command"
+            raise StaleAuditError(f"{name}: no such file or folder, it was there when it was audited{hint}")
 
 
 def _rescan(report: AuditReport, benchmarks: Sequence[Benchmark], settings: AuditSettings) -> Rescan:

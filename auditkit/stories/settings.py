@@ -95,3 +95,9 @@ def _named(inputs: Any) -> list[str]:
     if any(not isinstance(one, (str, Path)) for one in several):
         return [MEMORY]
     return [str(one) for one in several]
+
+
+def named_folders(inputs: Any) -> list[Path]:
+    """Return the folders among the inputs as they were named: nothing may be written into them."""
+    several = inputs if isinstance(inputs, (list, tuple)) else [inputs]
+    return [Path(one) for one in several if isinstance(one, (str, Path)) and Path(one).is_dir()]

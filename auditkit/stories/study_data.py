@@ -76,7 +76,7 @@ def _of_source(source: Source, wanted: ReadSettings, settings: StudySettings) ->
             joined = joined.with_columns(pl.lit(None, pl.String).alias("source"))
         else:
             joined = joined.join(names, on="row", how="left", maintain_order="left")
-        frames.append(joined.select(PROMPTS))
+        frames.append(joined.select(PROMPTS.keys()))
     return frames
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from auditkit.errors import UsageError, nearest
+from auditkit.formats import bare_name
 from auditkit.stories.arms import MIXED, order_arms, with_controls
 from auditkit.stories.sections import Section
 from auditkit.study_records import (
@@ -118,7 +119,10 @@ def _model(name: str, section: Section) -> ModelSpec:
 
 def _benchmark(section: Section, folder: Path) -> StudyBenchmark:
     name, path = section.text("name"), section.text("path", "")
-    spec = f"{name}={_relative(path, folder)}" if path else name
+    spec = name
+    if path:
+        # A file of that very name needs no name beside it, and then is none of the registry's to check.
+        spec = _relative(path, folder) if bare_name(Path(path).name) == name else f"{name}={_relative(path, folder)}"
     benchmark = StudyBenchmark(
         name, spec, section.choice("class", CLASSES, None), section.text("policy", ""), section.text("unit", "prompt"),
         section.text("revision", ""), section.text("expected", ""),

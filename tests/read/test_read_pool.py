@@ -191,7 +191,7 @@ def test_of_a_decontaminated_pool_only_the_pool_is_read() -> None:
     for output in ("gone.jsonl", "../secret.jsonl"):
         manifest.write_text(json.dumps(content | {"sources": [{"output": output}]}))
         assert error_of("clean") == (
-            f"clean/{output}: named by manifest.json and not there; run `auditkit decontaminate` again"
+            f"clean/{output}: named by manifest.json and not there; write the folder again"
         )
 
 
