@@ -6,7 +6,7 @@ import argparse
 
 from auditkit.cli.main import DONE
 from auditkit.records import AuditReport
-from auditkit.report import safe
+from auditkit.report import phrases, safe
 from auditkit.report.as_json import load
 from auditkit.report.progress import Progress
 from auditkit.report.safe import plain
@@ -33,7 +33,7 @@ def with_progress(report: AuditReport, out: str, action: str, verdict: str) -> S
 def render(result: SplitResult) -> None:
     """Print counts of rows and items, and where the files are."""
     console = safe.console()
-    console.print(plain(f"{result.n_rows:,} rows = {_counts(result)}"))
+    console.print(plain(f"{phrases.counted(result.n_rows, 'row')} = {_counts(result)}"))
     for source in result.sources:
         kept = f"{source.n_kept:,} of {source.n_rows:,} rows"
         console.print(plain(f"  {result.folder / source.output}  {kept}"))

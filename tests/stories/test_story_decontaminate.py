@@ -370,6 +370,18 @@ def test_a_changed_pool_or_benchmark_is_stale(tmp_path: Path) -> None:
     auditkit.decontaminate(tmp_path / "audit", tmp_path / "clean")
 
 
+def test_relative_paths_need_the_folder_of_the_audit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    jsonl(tmp_path / "in/pool.jsonl", RECORDS)
+    _bench(tmp_path)
+    monkeypatch.chdir(tmp_path / "in")
+    auditkit.audit("pool.jsonl", "bench.jsonl", out=tmp_path / "audit")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StaleAuditError, match=r"pool\.jsonl: no such file.*relative: go to the folder"):
+        auditkit.decontaminate(tmp_path / "audit", tmp_path / "clean")
+    monkeypatch.chdir(tmp_path / "in")
+    assert auditkit.decontaminate(tmp_path / "audit", tmp_path / "clean").n_removed == len(CONDEMNED)
+
+
 def test_a_file_that_joined_the_folder_is_stale(tmp_path: Path) -> None:
     jsonl(tmp_path / "pool/a.jsonl", RECORDS)
     auditkit.audit(tmp_path / "pool", _bench(tmp_path), out=tmp_path / "audit")

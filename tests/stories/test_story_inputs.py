@@ -274,6 +274,14 @@ def test_a_folder_that_is_no_audit_is_left_alone(named: tuple[Path, Path], tmp_p
         assert files(tmp_path / "in") == before
 
 
+def test_no_audit_is_written_into_its_pool(named: tuple[Path, Path], tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "in", target_is_directory=True)
+    for out in ("in/audit", "link/audit", "link", "in/deep/er"):
+        with pytest.raises(OutputError, match="lies inside the pool's folder"):
+            auditkit.audit((tmp_path / "in",), named[1], out=tmp_path / out)
+    auditkit.audit(named[0], named[1], out=tmp_path / "in/audit")
+
+
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EACCES, errno.EDQUOT])
 def test_no_space_is_one_clear_error_and_leaves_nothing(
     code: int, named: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
