@@ -1,0 +1,296 @@
+"""Story 2: a raw pool and a study file -> clean data, split by families -> arms -> scores -> what they measure."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from auditkit import read, tables
+from auditkit.errors import InputError, OutputError, StaleAuditError, UsageError
+from auditkit.families import family_frame
+from auditkit.formats import read_records
+from auditkit.records import AuditReport, Pool
+from auditkit.report.as_json import load as load_report
+from auditkit.report.study_write import write_study
+from auditkit.run.plan import PLAN, claim_folder
+from auditkit.split.groups import assign
+from auditkit.stories.arms import order_arms
+from auditkit.stories.audit import audit
+from auditkit.stories.decontaminate import decontaminate
+from auditkit.stories.near import FamilySettings, self_join
+from auditkit.stories.settings import AuditSettings
+from auditkit.stories.study_data import benchmark_prompts, draw, read_prompts, read_settings
+from auditkit.stories.study_file import load_study
+from auditkit.stories.study_result import Material, result_of
+from auditkit.stories.study_train import TrainingSet, Workshop
+from auditkit.study_records import StudyResult, StudySettings
+
+SIDES = ("train", "dev", "test")
+
+#: The arms trained on the contaminated pool lie below this folder.
+RAW = "raw"
+
+Note = Callable[[str], None]
+
+
+@dataclass
+class _Clock:
+    """Seconds by stage of the study."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def of(self, stage: str) -> Iterator[None]:
+        began = time.perf_counter()
+        yield
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - began
+
+
+def study(
+    settings: StudySettings | str | Path,
+    out: str | Path,
+    *,
+    overwrite: bool = False,
+    note: Note = lambda text: None,
+) -> StudyResult:
+    """Run a policy study and write its report; what is finished in `out` is taken as it is.
+
+    `out` then holds audit/ and clean/, targets.parquet and predictions.parquet (from which every number can be
+    recomputed), arms/ (each with model, card and ledger), study.json, study.md and study.html.
+
+    Args:
+        settings: a study file, or its settings.
+        out: the study's folder.
+        overwrite: take over the folder of another study.
+        note: called with what is going on.
+
+    Raises:
+        AuditkitError: one of its kinds (see errors.py); finished stages stay for the next run.
+    """
+    settings = load_study(settings) if isinstance(settings, (str, Path)) else settings
+    folder, clock = Path(out), _Clock()
+    plan = claim_folder(folder, list(settings.pool), asdict(settings), overwrite)
+    # Unlike an audit a study leaves finished stages behind, so the folder is its own from the start.
+    _write(folder / PLAN, plan)
+    with clock.of("audit"):
+        note("audit of the pool")
+        before, after, pool = _clean_pool(settings, folder)
+    with clock.of("data"):
+        prompts = sides_of(draw(read_prompts(pool, settings), settings.sample, settings.split_seed), settings)
+        scored = _scored_prompts(prompts, settings)
+    arms = order_arms(settings.arms)
+    with clock.of("arms"):
+        workshop = Workshop(settings, folder, _training_set(prompts, pool, settings), note)
+        predictions = pl.concat([workshop.predict(arm, seed, scored) for arm in arms for seed in settings.seeds])
+        ledger = tuple(workshop.entry(arm, seed) for arm in arms for seed in settings.seeds)
+        again = _evaluated_again(workshop, predictions, scored, settings)
+    with clock.of("raw"):
+        raw = (
+            _raw_predictions(settings, folder, scored, note) if settings.also_raw else tables.empty(tables.PREDICTIONS)
+        )
+    targets, training = _targets(scored), _targets(prompts.filter(pl.col("set") == "train"))
+    _keep(folder, predictions=predictions, targets=targets, training=training, again=again, raw=raw)
+    first = predictions.join(again.select("arm", "seed").unique(), on=["arm", "seed"], how="semi")
+    note("statistics")
+    with clock.of("statistics"):
+        result = result_of(
+            Material(settings, predictions, targets, training, (first, again), before, after, ledger, raw, {})
+        )
+    result = replace(result, seconds=clock.seconds)
+    write_study(result, folder)
+    return result
+
+
+def study_again(out: str | Path, settings: StudySettings | str | Path) -> StudyResult:
+    """Compute a finished study's report again from its predictions, targets and ledger, and write it.
+
+    Raises:
+        InputError: the folder holds no finished study.
+    """
+    from auditkit.train.ledger import read_entry
+
+    settings = load_study(settings) if isinstance(settings, (str, Path)) else settings
+    folder = Path(out)
+    names = ("predictions", "targets", "training", "again", "raw")
+    missing = [name for name in names if not (folder / f"{name}.parquet").is_file()]
+    if missing:
+        raise InputError(
+            f"{folder} holds no finished study ({missing[0]}.parquet is missing); run `auditkit study` first"
+        )
+    frames = {name: pl.read_parquet(folder / f"{name}.parquet") for name in names}
+    entries = {(entry.arm, entry.seed): entry for entry in map(read_entry, sorted((folder / "arms").glob("*/seed-*")))}
+    ledger = tuple(entries[arm.name, seed] for arm in order_arms(settings.arms) for seed in settings.seeds)
+    first = frames["predictions"].join(frames["again"].select("arm", "seed").unique(), on=["arm", "seed"], how="semi")
+    before, after = load_report(folder / "audit"), load_report(folder / "audit-of-clean")
+    result = result_of(
+        Material(
+            settings, frames["predictions"], frames["targets"], frames["training"], (first, frames["again"]), before,
+            after, ledger, frames["raw"], {},
+        )
+    )  # fmt: skip
+    write_study(result, folder)
+    return result
+
+
+# ---------------------------------------------------------------- the gate
+
+
+def _clean_pool(settings: StudySettings, folder: Path) -> tuple[AuditReport, AuditReport, Pool]:
+    """Return the audits of the raw and of the clean pool, and the clean pool: nothing else goes into training.
+
+    Raises:
+        StaleAuditError: condemned rows are left after decontamination.
+    """
+    audit_settings = AuditSettings(settings.audit_tiers, read=read_settings(settings))
+    specs = [benchmark.spec for benchmark in settings.benchmarks]
+    before = audit(settings.pool, specs, audit_settings, out=folder / "audit", overwrite=True)
+    clean: tuple[str, ...] = settings.pool
+    if before.n_rows_contaminated:
+        if not (folder / "clean" / "manifest.json").exists():
+            decontaminate(before, folder / "clean")
+        clean = (str(folder / "clean"),)
+    after = audit(clean, specs, audit_settings, out=folder / "audit-of-clean", overwrite=True)
+    if after.n_rows_contaminated:
+        raise StaleAuditError(
+            f"{folder / 'clean'}: {after.n_rows_contaminated} rows are still condemned, and no dirty pool is trained "
+            "on; remove the folder and run the study again"
+        )
+    return before, after, read.open_pool(clean, audit_settings.read)
+
+
+# ---------------------------------------------------------------- sides
+
+
+def sides_of(prompts: pl.DataFrame, settings: StudySettings) -> pl.DataFrame:
+    """Return the prompts with `set` (train, dev, test), `item` within it, and `group`, their near-duplicate family.
+
+    Families stay on one side; sides are stratified by label cell and source.
+    """
+    near = self_join(prompts["text"], FamilySettings())
+    rows = prompts.select("pool", "row")
+    numbered = rows.with_columns(near.text_of.alias("text")).drop_nulls("text")
+    families = family_frame(rows, numbered, near.links)["family"]
+    parts = [pl.col(name).cast(pl.String).fill_null("?") for name in ("label_a", "label_b", "source")]
+    strata = prompts.select(pl.concat_str(parts, separator="\0")).to_series()
+    shares = dict(zip(SIDES, (settings.train, settings.dev, settings.test), strict=True))
+    sides = assign(families.to_list(), strata.to_list(), shares, settings.split_seed)
+    found = prompts.with_columns(pl.Series("set", sides), families.alias("group"))
+    for side in ("dev", "test"):
+        labels = found.filter(pl.col("set") == side)
+        if len(labels) == 0 or labels["label_a"].n_unique() < 2:
+            raise UsageError(
+                f"the {side} side has {len(labels)} prompts, too few for both labels; raise its share or the sample"
+            )
+    return found.with_columns(pl.int_range(pl.len()).over("set").cast(pl.Int64).alias("item"))
+
+
+def _scored_prompts(prompts: pl.DataFrame, settings: StudySettings) -> pl.DataFrame:
+    """Return dev, test and benchmark prompts: set, item, text, group, source, labels, expected."""
+    columns = ["set", "item", "text", "group", "source", "label_a", "label_b", "expected"]
+    own = prompts.filter(pl.col("set") != "train").with_columns(pl.lit(None, pl.Int8).alias("expected")).select(columns)
+    frames = [own]
+    taken = {*SIDES}
+    for benchmark in read.open_benchmarks([one.spec for one in settings.benchmarks]):
+        if benchmark.name in taken:
+            raise UsageError(f"a benchmark is called '{benchmark.name}'; that is the name of a side of the pool")
+        items = benchmark_prompts(benchmark)
+        near = self_join(items["text"], FamilySettings())
+        rows = items.select(pl.lit(benchmark.name).alias("pool"), pl.col("item").alias("row"))
+        numbered = rows.with_columns(near.text_of.alias("text")).drop_nulls("text")
+        frames.append(
+            items.with_columns(
+                pl.lit(benchmark.name).alias("set"),
+                family_frame(rows, numbered, near.links)["family"].alias("group"),
+                pl.lit(None, pl.String).alias("source"),
+                pl.lit(None, pl.Int8).alias("label_a"),
+                pl.lit(None, pl.Int8).alias("label_b"),
+            ).select(columns)
+        )
+    return pl.concat(frames)
+
+
+def _targets(prompts: pl.DataFrame) -> pl.DataFrame:
+    """Return frame tables.TARGETS of prompts."""
+    if "expected" not in prompts.columns:
+        prompts = prompts.with_columns(pl.lit(None, pl.Int8).alias("expected"))
+    return tables.check(prompts.select(tables.TARGETS.keys()), tables.TARGETS, "study targets")
+
+
+def _training_set(prompts: pl.DataFrame, pool: Pool, settings: StudySettings) -> TrainingSet:
+    train = prompts.filter(pl.col("set") == "train")
+    hard = {
+        policy.name: train[column].fill_null(-1).cast(pl.Int64).to_numpy()
+        for policy, column in zip(settings.policies, ("label_a", "label_b"), strict=True)
+    }
+    wanted = {s.teacher.column for arm in settings.arms for s in arm.stages if s.teacher and s.teacher.column}
+    columns = {name: _column(pool, name, train) for name in sorted(wanted)}
+    return TrainingSet(train["text"].to_list(), hard, columns)
+
+
+def _column(pool: Pool, name: str, train: pl.DataFrame) -> list[float | None]:
+    """Return a teacher's column of the pool for the training rows."""
+    values: dict[tuple[str, int], Any] = {}
+    for source in pool.sources:
+        for batch in read_records(source):
+            for number, record in zip(batch.numbers, batch.rows(), strict=True):
+                if name in record:
+                    values[source.name, number] = record[name]
+    if not values:
+        raise UsageError(f"no column '{name}' in the pool, which an arm has as its teacher")
+    return [values.get(row) for row in train.select("pool", "row").rows()]
+
+
+# ---------------------------------------------------------------- floors and raw
+
+
+def _evaluated_again(
+    workshop: Workshop, predictions: pl.DataFrame, scored: pl.DataFrame, settings: StudySettings
+) -> pl.DataFrame:
+    """Return the first arm's predictions with another batch size and the prompts in reverse order."""
+    arm, seed = settings.arms[0], settings.seeds[0]
+    found = workshop.score(arm, seed, scored["text"].reverse().to_list(), batch_size=7)
+    first = predictions.filter((pl.col("arm") == arm.name) & (pl.col("seed") == seed))
+    return first.with_columns(pl.Series("score", np.ascontiguousarray(found.probabilities[::-1])))
+
+
+def _raw_predictions(settings: StudySettings, folder: Path, scored: pl.DataFrame, note: Note) -> pl.DataFrame:
+    """Return the scores of the same arms trained on the contaminated pool, on the same prompts."""
+    pool = read.open_pool(settings.pool, read_settings(settings))
+    drawn = draw(read_prompts(pool, settings), settings.sample, settings.split_seed)
+    # Dev and test prompts of the study stay unseen; every other row may be trained on, leaked ones included.
+    held_out = scored.filter(pl.col("set").is_in(["dev", "test"])).select("text").unique()
+    train = drawn.join(held_out, on="text", how="anti", maintain_order="left").with_columns(
+        pl.lit("train").alias("set")
+    )
+    workshop = Workshop(settings, folder / RAW, _training_set(train, pool, settings), lambda text: note(f"raw: {text}"))
+    return pl.concat(
+        [workshop.predict(arm, seed, scored) for arm in order_arms(settings.arms) for seed in settings.seeds]
+    )
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        spare = path.with_name(f".{path.name}.tmp")
+        spare.write_bytes(content)
+        spare.replace(path)
+    except OSError as error:
+        raise OutputError(
+            f"{path.parent} cannot be written: {error.strerror}; choose another folder with --out"
+        ) from None
+
+
+def _keep(folder: Path, **frames: pl.DataFrame) -> None:
+    """Write the frames that every number comes from, each beside its place and renamed."""
+    contents: Mapping[str, pl.DataFrame] = frames
+    for name, frame in contents.items():
+        spare = folder / f".{name}.tmp"
+        frame.write_parquet(spare)
+        spare.replace(folder / f"{name}.parquet")

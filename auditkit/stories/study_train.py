@@ -1,0 +1,231 @@
+"""The workshop of a study: stages trained once a seed, arms put together from them, and scored.
+
+A stage's folder is named by everything that decides its weights, so arms that begin alike share it, a stopped study
+goes on where it was, and a changed setting trains anew.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from auditkit.study_records import Arm, LedgerEntry, ModelSpec, Stage, StageRecord, StudySettings, Teacher
+from auditkit.train import card, head, ledger, models, score, stages, teachers
+from auditkit.train.features import Features, features
+from auditkit.train.folders import model_digest
+
+Note = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """What arms learn from.
+
+    Attributes:
+        texts: the training prompts.
+        hard: policy -> labels 0, 1, or -1 where unknown: int64 [n].
+        columns: name -> probabilities of "flagged" that a teacher may be: [n].
+    """
+
+    texts: list[str]
+    hard: Mapping[str, NDArray[np.int64]]
+    columns: Mapping[str, Sequence[float | None]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """An arm's last stage for one seed: its folder, and the records and keys of all its stages."""
+
+    folder: Path
+    keys: tuple[str, ...]
+    records: tuple[StageRecord, ...]
+
+
+class Workshop:
+    """Trains and scores the arms of one study below one folder."""
+
+    def __init__(self, settings: StudySettings, folder: Path, data: TrainingSet, note: Note) -> None:
+        self.settings, self.folder, self.data, self.note = settings, folder, data, note
+        self.arms = {arm.name: arm for arm in settings.arms}
+        self.models = {model.name: model for model in settings.models}
+        self._trained: dict[tuple[str, int], Trained] = {}
+        self._features: dict[tuple[str, str], Features] = {}
+
+    # ------------------------------------------------------------ training
+
+    def train(self, arm: Arm, seed: int) -> Trained:
+        """Return the arm trained with a seed; what it needs is trained first, finished stages are taken as they are."""
+        known = self._trained.get((arm.name, seed))
+        if known is None:
+            known = self._trained[arm.name, seed] = self._train(arm, seed)
+        return known
+
+    def _train(self, arm: Arm, seed: int) -> Trained:
+        base = self.base(self.models[arm.model], seed)
+        start: Path | None = None if self.settings.trainer == "head" else base.folder
+        keys: list[str] = []
+        records: list[StageRecord] = []
+        for stage in arm.stages:
+            teacher_key, soft = self._teacher(stage, seed)
+            hard = self.data.hard[stage.labels] if stage.labels else None
+            key = ledger.stage_key(
+                base_digest=base.digest, seed=seed, earlier=keys, teacher_key=teacher_key,
+                data_digest=ledger.data_digest(self.data.texts, hard), stage=self._as_run(stage),
+                optimizer=self.settings.optimizer, trainer=self.settings.trainer,
+            )  # fmt: skip
+            out = self.folder / "stages" / key.split(":")[1][:24]
+            self.note(f"{arm.name}, seed {seed}, stage {len(keys) + 1} of {len(arm.stages)}")
+            digest = soft.digest if soft is not None else ""
+            values = soft.values if soft is not None else None
+            records.append(self._run_stage(arm, start, stage, hard, values, seed, out, key, digest))
+            keys.append(key)
+            start = out
+        assert start is not None
+        return Trained(start, tuple(keys), tuple(records))
+
+    def _run_stage(
+        self, arm: Arm, start: Path | None, stage: Stage, hard: NDArray[np.int64] | None,
+        soft: NDArray[np.float64] | None, seed: int, out: Path, key: str, teacher_digest: str,
+    ) -> StageRecord:  # fmt: skip
+        if self.settings.trainer == "head":
+            return head.train_head_stage(
+                start, self._as_run(stage), self.features(arm.model, self.data.texts), hard, soft,
+                optimizer=self.settings.optimizer, seed=seed, out=out, key=key, teacher_digest=teacher_digest,
+            )  # fmt: skip
+        assert start is not None
+        return stages.train_stage(
+            start, stage, self.data.texts, hard, soft, optimizer=self.settings.optimizer, seed=seed, out=out, key=key,
+            teacher_digest=teacher_digest,
+        )  # fmt: skip
+
+    def _as_run(self, stage: Stage) -> Stage:
+        return head.head_stage(stage) if self.settings.trainer == "head" else stage
+
+    def _teacher(self, stage: Stage, seed: int) -> tuple[str, teachers.SoftLabels | None]:
+        """Return the key and the soft labels of a stage's teacher."""
+        teacher: Teacher | None = stage.teacher
+        if teacher is None:
+            return "", None
+        if teacher.arm:
+            arm = self.arms[teacher.arm]
+            trained = self.train(arm, seed)
+            found = self.features(arm.model, self.data.texts) if self.settings.trainer == "head" else None
+            tokens = self.settings.optimizer.max_tokens
+            return trained.keys[-1], teachers.from_arm(
+                trained.folder, self.data.texts, max_tokens=tokens, features=found
+            )
+        if teacher.model:
+            soft = teachers.from_guard(teacher.model, self.data.texts, max_tokens=self.settings.optimizer.max_tokens)
+        else:
+            soft = teachers.from_column(self.data.columns[teacher.column], teacher.column)
+        return soft.digest, soft
+
+    # ------------------------------------------------------------ bases and scores
+
+    def base(self, model: ModelSpec, seed: int) -> models.Checkpoint:
+        """Return the base model; with frozen features the head is no part of it, so all seeds share one."""
+        shared = self.settings.trainer == "head"
+        chosen = self.settings.seeds[0] if shared else seed
+        return models.base_folder(model, chosen, self.folder / "bases" / f"{slug(model.name)}-{chosen}")
+
+    def features(self, model: str, texts: list[str]) -> Features:
+        """Return the frozen features of texts by a model, computed once."""
+        key = (model, ledger.data_digest(texts))
+        if key not in self._features:
+            self.note(f"features of {len(texts):,} texts by {model}")
+            base = self.base(self.models[model], self.settings.seeds[0])
+            self._features[key] = features(
+                base.folder, texts, max_tokens=self.settings.optimizer.max_tokens, cache=self.folder / "features"
+            )
+        return self._features[key]
+
+    def score(self, arm: Arm, seed: int, texts: list[str], batch_size: int = 64) -> score.Scores:
+        """Return the scores of texts by a trained arm."""
+        trained = self.train(arm, seed)
+        if self.settings.trainer == "head":
+            return head.score_head(trained.folder, self.features(arm.model, texts))
+        tokens = self.settings.optimizer.max_tokens
+        return score.score(trained.folder, texts, max_tokens=tokens, batch_size=batch_size)
+
+    def predict(self, arm: Arm, seed: int, prompts: pl.DataFrame) -> pl.DataFrame:
+        """Return the frame tables.PREDICTIONS of an arm and seed for prompts (set, item, text); kept on disk.
+
+        The file is named by the stage's key and the prompts, so another training or another prompt is another file.
+        """
+        trained = self.train(arm, seed)
+        texts = prompts["text"].to_list()
+        name = ledger.score_key(
+            checkpoint_digest=trained.keys[-1], texts_digest=ledger.data_digest(texts),
+            max_tokens=self.settings.optimizer.max_tokens, seed=seed,
+        )  # fmt: skip
+        path = self.folder / "predictions" / f"{slug(arm.name)}-{seed}-{name.split(':')[1][:16]}.parquet"
+        if path.is_file():
+            return pl.read_parquet(path)
+        self.note(f"scores of {arm.name}, seed {seed}")
+        found = self.score(arm, seed, texts)
+        frame = prompts.select(
+            pl.lit(arm.name).alias("arm"),
+            pl.lit(seed, pl.Int64).alias("seed"),
+            "set",
+            "item",
+            pl.Series("score", found.probabilities, dtype=pl.Float64),
+            pl.lit(None, pl.Int8).alias("decision"),
+            pl.lit("ok").alias("status"),
+        )
+        path.parent.mkdir(parents=True, exist_ok=True)
+        spare = path.with_suffix(".tmp")
+        frame.write_parquet(spare)
+        spare.replace(path)
+        return frame
+
+    # ------------------------------------------------------------ ledger
+
+    def entry(self, arm: Arm, seed: int) -> LedgerEntry:
+        """Return the ledger entry of an arm and seed, and write its folder: the model, its card and the entry."""
+        trained, model = self.train(arm, seed), self.models[arm.model]
+        base = self.base(model, seed)
+        folder = self.folder / "arms" / slug(arm.name) / f"seed-{seed}"
+        entry = LedgerEntry(
+            arm=arm.name,
+            seed=seed,
+            model=model.name,
+            model_source=base.source,
+            model_digest=base.digest,
+            final_policy=arm.final_policy,
+            parent=arm.parent,
+            control=arm.control,
+            stages=trained.records,
+            optimizer=asdict(self.settings.optimizer),
+            data_digest=ledger.data_digest(self.data.texts, *(self.data.hard[p.name] for p in self.settings.policies)),
+            weights_digest=model_digest(trained.folder),
+            folder=str(folder.relative_to(self.folder)),
+            versions=ledger.training_versions(),
+        )
+        _copy(trained.folder, folder)
+        card.write_entry(folder, entry)
+        return entry
+
+
+def slug(name: str) -> str:
+    """Return a folder name made of letters, digits and dashes."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-").lower() or "arm"
+
+
+def _copy(source: Path, folder: Path) -> None:
+    """Make an arm's folder of its last stage's files; hard links where the file system has them."""
+    for path in sorted(source.rglob("*")):
+        target = folder / path.relative_to(source)
+        if path.is_dir() or target.exists():
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            target.hardlink_to(path)
+        except OSError:
+            shutil.copy2(path, target)
