@@ -110,8 +110,11 @@ def score_intervals(found: Hits, n_bootstrap: int = N_BOOTSTRAP, seed: int = 0) 
     """Return each arm's mean over seeds with its 95 % interval: bootstrap over groups, plus sigma_seed^2 / S with t.
 
     The seed floor is pooled over the arms. A rate of exactly 0 or 1 in every run has no variance to bootstrap: its
-    interval is Wilson's with the number of groups as n. n is the number of prompts. Undefined: None. For the coverage
-    in 1,000 simulated studies see benchmarks/results/recovery.json (bootstrapping three seeds would cover 74 %).
+    interval is Wilson's with the number of groups as n. n is the number of prompts. Undefined: None.
+
+    Of 1,000 simulated studies with three seeds it held the truth in 94 to 97 %, rates and AUROC alike
+    (benchmarks/results/recovery.json; bootstrapping three seeds would cover 74 %). With one seed the interval holds
+    prompts only and covered 87 %; its method says so.
     """
     values = run_values(found)
     floor = _floor(found, values)
