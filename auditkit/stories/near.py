@@ -42,7 +42,7 @@ class FamilySettings:
         join_numbers: whether texts that are near but for a number ("Road 1506", "Road 1507") are one family. The audit
             takes them for different questions, and so does this by default.
         max_texts: how many of the pool's texts may share a seed. The audit's 32 is for few items: of a pool of 10,500
-            short prompts it loses 0.8 % of the near pairs (templates), and 128 none.
+            short prompts it loses 0.7 % of the near pairs (templates), and 128 none (benchmarks/families.py).
     """
 
     read: ReadSettings = field(default_factory=ReadSettings)
