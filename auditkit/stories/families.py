@@ -28,7 +28,8 @@ def pool_families(pool: Any, settings: FamilySettings | None = None) -> pl.DataF
     an audit's partial matches to review: families rather join too much than too little. Frames with a template that a
     twentieth of all prompts share are told apart by what is each one's own, as in an audit.
 
-    The pool's prompts are held in memory. Cost: 13 seconds of one busy core for 10,000 short prompts (benchmarks/families.py).
+    The pool's prompts are held in memory. Cost (benchmarks/families.py): 13 seconds of one busy
+    core for 10,000 short prompts.
 
     Args:
         pool: whatever `auditkit.open_pool` takes.
