@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import Any, get_args
@@ -143,8 +142,20 @@ def _optimizer(section: Section) -> Optimizer:
 
 
 def _stage_defaults(section: Section) -> Stage:
+    for name in ("labels", "teacher"):
+        if name in section.values:
+            raise UsageError(f"{section.where}.{name}: {name} belong to a stage of an arm, not to the defaults of all")
     stage = _stage(section, Stage(""), [])
     section.refuse_rest()
+    return stage
+
+
+def _arm_stage(section: Section, default: Stage, policies: Sequence[str]) -> Stage:
+    """Return a stage or a patch of an arm, which must have something to learn from."""
+    stage = _stage(section, default, policies)
+    section.refuse_rest()
+    if not stage.labels and stage.teacher is None:
+        raise UsageError(f"{section.where}: a stage needs labels, a teacher, or both")
     return stage
 
 
@@ -157,9 +168,9 @@ def _stage(section: Section, default: Stage, policies: Sequence[str]) -> Stage:
         labels,
         _teacher(teacher) if teacher.values else None,
         _trainable(trainable, default.trainable),
-        section.number("epochs", default.epochs, 0, 1000),
-        section.number("learning_rate", default.learning_rate, 0, 1),
-        section.number("share", default.share, 0, 1),
+        section.number("epochs", default.epochs, 1e-3, 1000),
+        section.number("learning_rate", default.learning_rate, 1e-9, 1),
+        section.number("share", default.share, 1e-6, 1),
     )
 
 
@@ -212,18 +223,11 @@ def _arm(
             raise UsageError(
                 f"{section.where}.from is '{parent}', expected an arm above this one{nearest(parent, known)}"
             )
-        patch = section.section("patch")
-        stage = _stage(patch, replace(defaults, labels=""), policies)
-        patch.refuse_rest()
+        stage = _arm_stage(section.section("patch"), defaults, policies)
         return Arm(name, known[parent].model, (*known[parent].stages, stage), final, parent)
     model = section.choice("model", models, None)
-    stages = []
-    for part in section.tables("stages"):
-        stages.append(_stage(part, defaults, policies))
-        part.refuse_rest()
-        if not stages[-1].labels and stages[-1].teacher is None:
-            raise UsageError(f"{part.where}: a stage needs labels, a teacher, or both")
-    return Arm(name, model, tuple(stages), final)
+    stages = tuple(_arm_stage(part, defaults, policies) for part in section.tables("stages"))
+    return Arm(name, model, stages, final)
 
 
 def _check(settings: StudySettings, where: str) -> None:
@@ -238,20 +242,34 @@ def _check(settings: StudySettings, where: str) -> None:
         raise UsageError(f"{where}: two benchmarks have one name")
     if settings.policies[0].column == settings.policies[1].column:
         raise UsageError(f"{where}: both policies read the column '{settings.policies[0].column}'")
+    if (
+        abs(settings.train + settings.dev + settings.test - 1) > 1e-9
+        or not settings.train * settings.dev * settings.test
+    ):
+        shares = f"{settings.train:g} + {settings.dev:g} + {settings.test:g}"
+        raise UsageError(f"{where}.split: train + dev + test is {shares}, expected three shares above 0 that make 1")
     order_arms(settings.arms, f"{where}: arms")
+    finals = {arm.name: arm.final_policy for arm in settings.arms}
     for arm in settings.arms:
-        _check_final_policy(arm, where)
+        _check_final_policy(arm, finals, where)
 
 
-def _check_final_policy(arm: Arm, where: str) -> None:
-    """The stated final policy is that of the last stage's hard labels; `mixed` needs a teacher beside them."""
-    stage = arm.stages[-1]
-    if arm.final_policy == MIXED and stage.teacher is None:
+def _check_final_policy(arm: Arm, finals: Mapping[str, str], where: str) -> None:
+    """The stated final policy is that of the last stage's hard labels; `mixed` where its teacher's differs."""
+    stage, final = arm.stages[-1], arm.final_policy
+    if final == MIXED and stage.teacher is None:
         raise UsageError(f"{where}: arm '{arm.name}' is mixed, but its last stage has no teacher")
-    if arm.final_policy != MIXED and stage.labels and arm.final_policy != stage.labels:
+    if final != MIXED and stage.labels and final != stage.labels:
         raise UsageError(
-            f"{where}: arm '{arm.name}' has final_policy '{arm.final_policy}', but its last stage's labels are "
+            f"{where}: arm '{arm.name}' has final_policy '{final}', but its last stage's labels are "
             f"'{stage.labels}'; where hard and soft labels differ it is '{MIXED}'"
+        )
+    teacher = finals.get(stage.teacher.arm) if stage.teacher is not None and not stage.teacher.is_shuffled else None
+    if teacher is not None and stage.labels and (final == MIXED) == (teacher == stage.labels):
+        expected = stage.labels if teacher == stage.labels else MIXED
+        raise UsageError(
+            f"{where}: arm '{arm.name}' has final_policy '{final}', expected '{expected}': its last stage's labels are "
+            f"'{stage.labels}', its teacher ends on '{teacher}'"
         )
 
 
