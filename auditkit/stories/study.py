@@ -13,24 +13,22 @@ import numpy as np
 import polars as pl
 
 from auditkit import read, tables
-from auditkit.errors import InputError, OutputError, StaleAuditError, UsageError
+from auditkit.errors import InputError, OutputError, UsageError
 from auditkit.families import family_frame
 from auditkit.formats import read_records
-from auditkit.records import AuditReport, Pool
+from auditkit.records import Pool
 from auditkit.report.as_json import load as load_report
 from auditkit.report.study_write import write_study
 from auditkit.run.plan import PLAN, claim_folder
 from auditkit.split.groups import assign
 from auditkit.stories.arms import order_arms
-from auditkit.stories.audit import audit
-from auditkit.stories.decontaminate import decontaminate
 from auditkit.stories.near import FamilySettings, self_join
-from auditkit.stories.settings import AuditSettings
 from auditkit.stories.study_data import benchmark_prompts, draw, read_prompts, read_settings
 from auditkit.stories.study_file import load_study
+from auditkit.stories.study_gate import clean_pool
 from auditkit.stories.study_result import Material, result_of
 from auditkit.stories.study_train import TrainingSet, Workshop
-from auditkit.study_records import StudyResult, StudySettings
+from auditkit.study_records import LedgerEntry, StudyResult, StudySettings
 
 SIDES = ("train", "dev", "test")
 
@@ -81,7 +79,7 @@ def study(
     _write(folder / PLAN, plan)
     with clock.of("audit"):
         note("audit of the pool")
-        before, after, pool = _clean_pool(settings, folder)
+        before, after, pool = clean_pool(settings, folder)
     with clock.of("data"):
         prompts = sides_of(draw(read_prompts(pool, settings), settings.sample, settings.split_seed), settings)
         scored = _scored_prompts(prompts, settings)
@@ -126,6 +124,7 @@ def study_again(out: str | Path, settings: StudySettings | str | Path) -> StudyR
         )
     frames = {name: pl.read_parquet(folder / f"{name}.parquet") for name in names}
     entries = {(entry.arm, entry.seed): entry for entry in map(read_entry, sorted((folder / "arms").glob("*/seed-*")))}
+    _check_same(settings, entries, frames["targets"], folder)
     ledger = tuple(entries[arm.name, seed] for arm in order_arms(settings.arms) for seed in settings.seeds)
     first = frames["predictions"].join(frames["again"].select("arm", "seed").unique(), on=["arm", "seed"], how="semi")
     before, after = load_report(folder / "audit"), load_report(folder / "audit-of-clean")
@@ -139,30 +138,18 @@ def study_again(out: str | Path, settings: StudySettings | str | Path) -> StudyR
     return result
 
 
-# ---------------------------------------------------------------- the gate
-
-
-def _clean_pool(settings: StudySettings, folder: Path) -> tuple[AuditReport, AuditReport, Pool]:
-    """Return the audits of the raw and of the clean pool, and the clean pool: nothing else goes into training.
-
-    Raises:
-        StaleAuditError: condemned rows are left after decontamination.
-    """
-    audit_settings = AuditSettings(settings.audit_tiers, read=read_settings(settings))
-    specs = [benchmark.spec for benchmark in settings.benchmarks]
-    before = audit(settings.pool, specs, audit_settings, out=folder / "audit", overwrite=True)
-    clean: tuple[str, ...] = settings.pool
-    if before.n_rows_contaminated:
-        if not (folder / "clean" / "manifest.json").exists():
-            decontaminate(before, folder / "clean")
-        clean = (str(folder / "clean"),)
-    after = audit(clean, specs, audit_settings, out=folder / "audit-of-clean", overwrite=True)
-    if after.n_rows_contaminated:
-        raise StaleAuditError(
-            f"{folder / 'clean'}: {after.n_rows_contaminated} rows are still condemned, and no dirty pool is trained "
-            "on; remove the folder and run the study again"
+def _check_same(
+    settings: StudySettings, entries: Mapping[tuple[str, int], LedgerEntry], targets: pl.DataFrame, folder: Path
+) -> None:
+    """Check that every arm, seed and benchmark of the study file was trained and scored in this folder."""
+    lacking = [f"arm '{a.name}', seed {s}" for a in settings.arms for s in settings.seeds if (a.name, s) not in entries]
+    sets = set(targets["set"].unique())
+    lacking += [f"benchmark '{one.name}'" for one in settings.benchmarks if one.name not in sets]
+    if lacking:
+        raise InputError(
+            f"{folder} holds nothing of {lacking[0]}{f' and {len(lacking) - 1} more' if lacking[1:] else ''}; it is "
+            "another study's, or unfinished: run `auditkit study` without --report-only"
         )
-    return before, after, read.open_pool(clean, audit_settings.read)
 
 
 # ---------------------------------------------------------------- sides

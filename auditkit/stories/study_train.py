@@ -6,8 +6,10 @@ goes on where it was, and a changed setting trains anew.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shutil
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -19,7 +21,8 @@ from numpy.typing import NDArray
 from auditkit.study_records import Arm, LedgerEntry, ModelSpec, Stage, StageRecord, StudySettings, Teacher
 from auditkit.train import card, head, ledger, models, score, stages, teachers
 from auditkit.train.features import Features, features
-from auditkit.train.folders import model_digest
+from auditkit.train.folders import fresh_folder, model_digest
+from auditkit.train.record import same_stage
 
 Note = Callable[[str], None]
 
@@ -57,6 +60,8 @@ class Workshop:
         self.models = {model.name: model for model in settings.models}
         self._trained: dict[tuple[str, int], Trained] = {}
         self._features: dict[tuple[str, str], Features] = {}
+        self._said: dict[tuple[str, str, str, int], teachers.SoftLabels] = {}
+        self._folders = folder_names([*self.arms, *self.models])
 
     # ------------------------------------------------------------ training
 
@@ -73,59 +78,70 @@ class Workshop:
         keys: list[str] = []
         records: list[StageRecord] = []
         for stage in arm.stages:
-            teacher_key, soft = self._teacher(stage, seed)
             hard = self.data.hard[stage.labels] if stage.labels else None
             key = ledger.stage_key(
-                base_digest=base.digest, seed=seed, earlier=keys, teacher_key=teacher_key,
+                base_digest=base.digest, seed=seed, earlier=keys, teacher_key=self._teacher_key(stage, seed),
                 data_digest=ledger.data_digest(self.data.texts, hard), stage=self._as_run(stage),
                 optimizer=self.settings.optimizer, trainer=self.settings.trainer,
             )  # fmt: skip
             out = self.folder / "stages" / key.split(":")[1][:24]
-            self.note(f"{arm.name}, seed {seed}, stage {len(keys) + 1} of {len(arm.stages)}")
-            digest = soft.digest if soft is not None else ""
-            values = soft.values if soft is not None else None
-            records.append(self._run_stage(arm, start, stage, hard, values, seed, out, key, digest))
+            done = same_stage(out, key)
+            if done is None:
+                self.note(f"{arm.name}, seed {seed}, stage {len(keys) + 1} of {len(arm.stages)}")
+                done = self._run_stage(arm, start, stage, hard, seed, out, key)
+            records.append(done)
             keys.append(key)
             start = out
         assert start is not None
         return Trained(start, tuple(keys), tuple(records))
 
     def _run_stage(
-        self, arm: Arm, start: Path | None, stage: Stage, hard: NDArray[np.int64] | None,
-        soft: NDArray[np.float64] | None, seed: int, out: Path, key: str, teacher_digest: str,
-    ) -> StageRecord:  # fmt: skip
+        self, arm: Arm, start: Path | None, stage: Stage, hard: NDArray[np.int64] | None, seed: int, out: Path, key: str
+    ) -> StageRecord:
+        soft = self._soft(stage, seed)
+        digest, values = (soft.digest, soft.values) if soft is not None else ("", None)
         if self.settings.trainer == "head":
             return head.train_head_stage(
-                start, self._as_run(stage), self.features(arm.model, self.data.texts), hard, soft,
-                optimizer=self.settings.optimizer, seed=seed, out=out, key=key, teacher_digest=teacher_digest,
+                start, self._as_run(stage), self.features(arm.model, self.data.texts), hard, values,
+                optimizer=self.settings.optimizer, seed=seed, out=out, key=key, teacher_digest=digest,
             )  # fmt: skip
         assert start is not None
         return stages.train_stage(
-            start, stage, self.data.texts, hard, soft, optimizer=self.settings.optimizer, seed=seed, out=out, key=key,
-            teacher_digest=teacher_digest,
+            start, stage, self.data.texts, hard, values, optimizer=self.settings.optimizer, seed=seed, out=out,
+            key=key, teacher_digest=digest,
         )  # fmt: skip
 
     def _as_run(self, stage: Stage) -> Stage:
         return head.head_stage(stage) if self.settings.trainer == "head" else stage
 
-    def _teacher(self, stage: Stage, seed: int) -> tuple[str, teachers.SoftLabels | None]:
-        """Return the key and the soft labels of a stage's teacher."""
-        teacher: Teacher | None = stage.teacher
+    def _teacher_key(self, stage: Stage, seed: int) -> str:
+        """Return what identifies a stage's teacher: an arm by the key of its last stage, which asks for no score."""
+        if stage.teacher is None:
+            return ""
+        if stage.teacher.arm:
+            return self.train(self.arms[stage.teacher.arm], seed).keys[-1]
+        soft = self._soft(stage, seed)
+        return soft.digest if soft is not None else ""
+
+    def _soft(self, stage: Stage, seed: int) -> teachers.SoftLabels | None:
+        """Return the soft labels of a stage's teacher; those of one teacher are made once."""
+        teacher = stage.teacher
         if teacher is None:
-            return "", None
-        if teacher.arm:
-            arm = self.arms[teacher.arm]
-            trained = self.train(arm, seed)
-            found = self.features(arm.model, self.data.texts) if self.settings.trainer == "head" else None
-            tokens = self.settings.optimizer.max_tokens
-            return trained.keys[-1], teachers.from_arm(
-                trained.folder, self.data.texts, max_tokens=tokens, features=found
-            )
+            return None
+        place = (teacher.arm, teacher.model, teacher.column, seed if teacher.arm else 0)
+        if place not in self._said:
+            self._said[place] = self._ask(teacher, seed)
+        return self._said[place]
+
+    def _ask(self, teacher: Teacher, seed: int) -> teachers.SoftLabels:
+        tokens = self.settings.optimizer.max_tokens
+        if teacher.column:
+            return teachers.from_column(self.data.columns[teacher.column], teacher.column)
         if teacher.model:
-            soft = teachers.from_guard(teacher.model, self.data.texts, max_tokens=self.settings.optimizer.max_tokens)
-        else:
-            soft = teachers.from_column(self.data.columns[teacher.column], teacher.column)
-        return soft.digest, soft
+            return teachers.from_guard(teacher.model, self.data.texts, max_tokens=tokens)
+        arm = self.arms[teacher.arm]
+        found = self.features(arm.model, self.data.texts) if self.settings.trainer == "head" else None
+        return teachers.from_arm(self.train(arm, seed).folder, self.data.texts, max_tokens=tokens, features=found)
 
     # ------------------------------------------------------------ bases and scores
 
@@ -133,24 +149,25 @@ class Workshop:
         """Return the base model; with frozen features the head is no part of it, so all seeds share one."""
         shared = self.settings.trainer == "head"
         chosen = self.settings.seeds[0] if shared else seed
-        return models.base_folder(model, chosen, self.folder / "bases" / f"{slug(model.name)}-{chosen}")
+        return models.base_folder(model, chosen, self.folder / "bases" / f"{self._folders[model.name]}-{chosen}")
 
-    def features(self, model: str, texts: list[str]) -> Features:
+    def features(self, model: str, texts: list[str], batch_size: int = 64) -> Features:
         """Return the frozen features of texts by a model, computed once."""
         key = (model, ledger.data_digest(texts))
         if key not in self._features:
             self.note(f"features of {len(texts):,} texts by {model}")
             base = self.base(self.models[model], self.settings.seeds[0])
             self._features[key] = features(
-                base.folder, texts, max_tokens=self.settings.optimizer.max_tokens, cache=self.folder / "features"
-            )
+                base.folder, texts, max_tokens=self.settings.optimizer.max_tokens, cache=self.folder / "features",
+                batch_size=batch_size,
+            )  # fmt: skip
         return self._features[key]
 
     def score(self, arm: Arm, seed: int, texts: list[str], batch_size: int = 64) -> score.Scores:
         """Return the scores of texts by a trained arm."""
         trained = self.train(arm, seed)
         if self.settings.trainer == "head":
-            return head.score_head(trained.folder, self.features(arm.model, texts))
+            return head.score_head(trained.folder, self.features(arm.model, texts, batch_size))
         tokens = self.settings.optimizer.max_tokens
         return score.score(trained.folder, texts, max_tokens=tokens, batch_size=batch_size)
 
@@ -165,24 +182,27 @@ class Workshop:
             checkpoint_digest=trained.keys[-1], texts_digest=ledger.data_digest(texts),
             max_tokens=self.settings.optimizer.max_tokens, seed=seed,
         )  # fmt: skip
-        path = self.folder / "predictions" / f"{slug(arm.name)}-{seed}-{name.split(':')[1][:16]}.parquet"
+        path = self.folder / "predictions" / f"{self._folders[arm.name]}-{seed}-{name.split(':')[1][:16]}.parquet"
         if path.is_file():
-            return pl.read_parquet(path)
-        self.note(f"scores of {arm.name}, seed {seed}")
-        found = self.score(arm, seed, texts)
+            # The key is of the weights and the texts; what arm, set and item are called is of this study.
+            scores = pl.read_parquet(path)["score"]
+        else:
+            self.note(f"scores of {arm.name}, seed {seed}")
+            scores = pl.Series("score", self.score(arm, seed, texts).probabilities, dtype=pl.Float64)
         frame = prompts.select(
             pl.lit(arm.name).alias("arm"),
             pl.lit(seed, pl.Int64).alias("seed"),
             "set",
             "item",
-            pl.Series("score", found.probabilities, dtype=pl.Float64),
+            scores,
             pl.lit(None, pl.Int8).alias("decision"),
             pl.lit("ok").alias("status"),
         )
-        path.parent.mkdir(parents=True, exist_ok=True)
-        spare = path.with_suffix(".tmp")
-        frame.write_parquet(spare)
-        spare.replace(path)
+        if not path.is_file():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            spare = path.with_suffix(".tmp")
+            frame.write_parquet(spare)
+            spare.replace(path)
         return frame
 
     # ------------------------------------------------------------ ledger
@@ -191,7 +211,7 @@ class Workshop:
         """Return the ledger entry of an arm and seed, and write its folder: the model, its card and the entry."""
         trained, model = self.train(arm, seed), self.models[arm.model]
         base = self.base(model, seed)
-        folder = self.folder / "arms" / slug(arm.name) / f"seed-{seed}"
+        folder = self.folder / "arms" / self._folders[arm.name] / f"seed-{seed}"
         entry = LedgerEntry(
             arm=arm.name,
             seed=seed,
@@ -208,9 +228,28 @@ class Workshop:
             folder=str(folder.relative_to(self.folder)),
             versions=ledger.training_versions(),
         )
-        _copy(trained.folder, folder)
+        if not _holds(folder, entry.weights_digest):
+            shutil.rmtree(folder, ignore_errors=True)
+            with fresh_folder(folder) as spare:
+                _copy(trained.folder, spare)
+                card.write_entry(spare, entry)
         card.write_entry(folder, entry)
         return entry
+
+
+def _holds(folder: Path, weights_digest: str) -> bool:
+    """Return whether an arm's folder, which appears whole or not at all, is of these weights."""
+    return (folder / ledger.LEDGER_FILE).is_file() and ledger.read_entry(folder).weights_digest == weights_digest
+
+
+def folder_names(names: Sequence[str]) -> dict[str, str]:
+    """Return name -> folder name; names that would share one, whatever their case, get a digest behind it."""
+    slugs = {name: slug(name) for name in names}
+    alike = Counter(slugs.values())
+    return {
+        name: short if alike[short] == 1 else f"{short}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+        for name, short in slugs.items()
+    }
 
 
 def slug(name: str) -> str:
@@ -222,7 +261,7 @@ def _copy(source: Path, folder: Path) -> None:
     """Make an arm's folder of its last stage's files; hard links where the file system has them."""
     for path in sorted(source.rglob("*")):
         target = folder / path.relative_to(source)
-        if path.is_dir() or target.exists():
+        if path.is_dir():
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
