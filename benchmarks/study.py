@@ -2,9 +2,9 @@
 
     python benchmarks/study.py DUAL --out WORK [--trainer head] [--trainer finetune] [--sample 5000]
 
-DUAL is a folder with pool.jsonl (text, harm, block, source), benchmarks/*.jsonl and grading.json, as the project's check
-of the study makes it. The result goes to benchmarks/results/study.json, one section a trainer; a section that is there
-already and is not run again stays.
+DUAL is a folder with pool.jsonl (text, harm, block, source), benchmarks/*.jsonl and grading.json, as the project's
+check of the study makes it. The result goes to benchmarks/results/study.json, one section a trainer; a section that is
+there already and is not run again stays.
 """
 
 from __future__ import annotations

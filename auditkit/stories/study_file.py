@@ -181,6 +181,7 @@ def _trainable(section: Section, default: Trainable) -> Trainable:
         section.number("alpha", default.alpha, 0, math.inf),
         tuple(section.texts("targets", default.targets)),
         tuple(section.whole_numbers("layers", default.layers)),
+        section.flag("head", default.is_head_trained),
     )
     section.refuse_rest()
     return found
