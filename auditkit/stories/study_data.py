@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from auditkit import read
 from auditkit.errors import InputError, LabelError
 from auditkit.formats import read_records
 from auditkit.records import Benchmark, LabelRule, Pool, ReadSettings, Source
+from auditkit.stories.pool_rows import unmapped
 from auditkit.study_records import Cells, StudySettings
 
 #: One prompt of the pool: its address, text, source, and labels under both policies (null where unknown).
@@ -47,55 +49,59 @@ def read_prompts(pool: Pool, settings: StudySettings) -> pl.DataFrame:
         LabelError: a policy has labels of one class only.
     """
     wanted = read_settings(settings)
-    frames = [frame for source in pool.sources for frame in _of_source(source, wanted, settings)]
+    counts = Counter[str]()
+    names = _source_names(pool, settings.source_column)
+    frames = [
+        frame for source in pool.sources for frame in _of_source(source, wanted, settings, counts, len(pool.sources))
+    ]
     prompts = pl.concat([pl.DataFrame(schema=PROMPTS), *frames])
+    prompts = prompts.drop("source").join(names, on=["pool", "row"], how="left", maintain_order="left")
+    prompts = prompts.select(PROMPTS.keys())
     if prompts.is_empty():
         raise InputError(f"no prompt with text in {', '.join(source.location for source in pool.sources)}")
     for column, policy in zip(("label_a", "label_b"), settings.policies, strict=True):
         classes = sorted(prompts[column].drop_nulls().unique())
         if classes != [0, 1]:
+            more = f" ({text})" if (text := unmapped(policy.name, counts)) else ""
             raise LabelError(
-                f"policy '{policy.name}' (column {policy.column}) has the labels {classes or 'none'}, expected both 0 "
-                "and 1; check the column and its value map"
+                f"policy '{policy.name}' (column {policy.column}) has the labels {classes or 'none'}{more}, expected "
+                "both 0 and 1; check the column and its value map"
             )
     return prompts
 
 
-def _of_source(source: Source, wanted: ReadSettings, settings: StudySettings) -> list[pl.DataFrame]:
-    names = _source_names(source, settings.source_column) if settings.source_column else None
+def _of_source(
+    source: Source, wanted: ReadSettings, settings: StudySettings, counts: Counter[str], n_sources: int
+) -> list[pl.DataFrame]:
+    """Return the prompts of one source, their `source` null, and add to `counts` what was not examined."""
     a, b = (policy.name for policy in settings.policies)
     frames = []
-    for batch in read.read_texts(source, wanted):
+    for batch in read.read_texts(source, wanted, may_lack_fields=n_sources > 1):
+        counts.update(batch.not_examined)
         spoken = batch.texts.filter(pl.col("role").is_null() | (pl.col("role") == "user"))
         texts = spoken.group_by("pool", "row", maintain_order=True).agg(pl.col("text").str.join("\n\n"))
         joined = texts.filter(pl.col("text").str.strip_chars() != "").join(
             batch.labels.select("row", pl.col(a).alias("label_a"), pl.col(b).alias("label_b")), on="row", how="left",
             maintain_order="left",
         )  # fmt: skip
-        if names is None:
-            joined = joined.with_columns(pl.lit(None, pl.String).alias("source"))
-        else:
-            joined = joined.join(names, on="row", how="left", maintain_order="left")
-        frames.append(joined.select(PROMPTS.keys()))
+        frames.append(joined.with_columns(pl.lit(None, pl.String).alias("source")).select(PROMPTS.keys()))
     return frames
 
 
-def _source_names(source: Source, column: str) -> pl.DataFrame:
-    """Return row and the value of the source column as text."""
-    rows: list[int] = []
-    values: list[str | None] = []
+def _source_names(pool: Pool, column: str) -> pl.DataFrame:
+    """Return pool, row and the value of the source column as text; no row where there is no such column to be read."""
+    rows: list[tuple[str, int, str | None]] = []
     is_there = False
-    for batch in read_records(source):
-        for number, record in zip(batch.numbers, batch.rows(), strict=True):
-            is_there |= column in record
-            rows.append(number)
-            value: Any = record.get(column)
-            values.append(None if value is None else str(value))
+    for source in pool.sources if column else ():
+        for batch in read_records(source):
+            for number, record in zip(batch.numbers, batch.rows(), strict=True):
+                is_there |= column in record
+                value: Any = record.get(column)
+                rows.append((source.name, number, None if value is None else str(value)))
     if rows and not is_there:
-        raise InputError(
-            f"{source.location}: no column '{column}' for the sources; name one of its columns, or leave it out"
-        )
-    return pl.DataFrame({"row": rows, "source": values}, schema={"row": pl.Int64, "source": pl.String})
+        places = ", ".join(source.location for source in pool.sources)
+        raise InputError(f"{places}: no column '{column}' for the sources; name one of its columns, or leave it out")
+    return pl.DataFrame(rows, schema={"pool": pl.String, "row": pl.Int64, "source": pl.String}, orient="row")
 
 
 def benchmark_prompts(benchmark: Benchmark) -> pl.DataFrame:
