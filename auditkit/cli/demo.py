@@ -1,4 +1,4 @@
-"""`auditkit demo`: an invented pool with planted copies, audited, cleaned, and audited again."""
+"""`auditkit demo`: an invented pool with planted copies, audited, cleaned, and audited again; or a study of it."""
 
 from __future__ import annotations
 
@@ -12,17 +12,24 @@ from rich.console import Console
 from auditkit.cli.audit import audit_with_progress
 from auditkit.cli.decontaminate import render, with_progress
 from auditkit.cli.main import DONE
-from auditkit.demo import LABELS, write_demo
+from auditkit.cli.study import study_with_report
+from auditkit.demo import LABELS, DemoPaths, write_demo, write_demo_study
 from auditkit.records import ReadSettings
 from auditkit.report import safe, terminal
 from auditkit.report.safe import plain
 from auditkit.stories.settings import AuditSettings
+from auditkit.stories.study_file import example
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write, audit with all tiers, decontaminate, audit again; print the commands, the tables and the paths."""
+    """Write, audit with all tiers, decontaminate, audit again; print the commands, the tables and the paths.
+
+    With `--study` the invented pool goes into a policy study instead, from audit to report.
+    """
     folder, console = Path(arguments.out), safe.console()
     made = write_demo(folder, arguments.seed)
+    if arguments.study:
+        return _study(made, console)
     console.print(
         plain(f"An invented pool and benchmarks with planted copies; what was planted stands in {made.truth}.")
     )
@@ -44,6 +51,14 @@ def run(arguments: argparse.Namespace) -> int:
     for name in ("audit", "audit-of-clean"):
         console.print(plain(f"Report: {folder / name / 'report.html'}"))
     return DONE
+
+
+def _study(made: DemoPaths, console: Console) -> int:
+    """Write the study file of the demo, run it as a person would, and print its answer."""
+    file, out = write_demo_study(made, example()), made.folder / "study"
+    console.print(plain(f"An invented pool under two policies; its ten arms stand in {file}."))
+    _step(console, ["study", file, "--out", out])
+    return study_with_report(file, out, overwrite=True)
 
 
 def _step(console: Console, words: Sequence[str | Path]) -> None:

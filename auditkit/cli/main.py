@@ -202,3 +202,4 @@ def _demo(command: argparse.ArgumentParser) -> None:
     command.set_defaults(module="demo")
     command.add_argument("--out", "-o", default="auditkit-demo", metavar="DIR", help="default: %(default)s")
     command.add_argument("--seed", type=int, default=1)
+    command.add_argument("--study", action="store_true", help="run a policy study of ten arms on the invented pool")

@@ -19,16 +19,18 @@ def run(arguments: argparse.Namespace) -> int:
         return DONE
     if arguments.study is None or arguments.out is None:
         raise UsageError("`auditkit study` needs a study file and --out DIR; `auditkit study --example` prints one")
+    return study_with_report(arguments.study, arguments.out, arguments.overwrite, arguments.report_only)
+
+
+def study_with_report(file: str | Path, out: str | Path, overwrite: bool = False, is_report_only: bool = False) -> int:
+    """Run a study, or only compute its report again; print its answer, its tables and where the report is."""
     from auditkit.stories.study import study, study_again
 
     console = safe.console()
-    if arguments.report_only:
-        result = study_again(arguments.out, arguments.study)
-    else:
-        result = study(arguments.study, arguments.out, overwrite=arguments.overwrite, note=_note)
+    result = study_again(out, file) if is_report_only else study(file, out, overwrite=overwrite, note=_note)
     study_terminal.render(result, console)
     console.print()
-    console.print(safe.plain(f"Report: {Path(arguments.out) / 'study.html'}"))
+    console.print(safe.plain(f"Report: {Path(out) / 'study.html'}"))
     return DONE
 
 

@@ -2,6 +2,15 @@
 
 from auditkit.demo.copies import LEXICAL_KINDS
 from auditkit.demo.truth import expected_found, expected_rows, read_truth
-from auditkit.demo.write import LABELS, DemoPaths, write_demo
+from auditkit.demo.write import LABELS, DemoPaths, write_demo, write_demo_study
 
-__all__ = ["LABELS", "LEXICAL_KINDS", "DemoPaths", "expected_found", "expected_rows", "read_truth", "write_demo"]
+__all__ = [
+    "LABELS",
+    "LEXICAL_KINDS",
+    "DemoPaths",
+    "expected_found",
+    "expected_rows",
+    "read_truth",
+    "write_demo",
+    "write_demo_study",
+]

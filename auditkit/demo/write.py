@@ -7,6 +7,7 @@ import gzip
 import io
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -19,6 +20,8 @@ from auditkit.errors import OutputError
 from auditkit.records import LabelRule
 
 N_TRAIN = 1_600
+#: What the demo's study file takes from the bundled example starts with this line.
+STUDY_MODELS = "# Two scales or more"
 #: How the two label columns of the pool are to be read.
 LABELS: tuple[LabelRule, ...] = (LabelRule("harm", "harm"), LabelRule("block", "block"))
 
@@ -61,6 +64,22 @@ def write_demo(folder: Path, seed: int = 1) -> DemoPaths:
         tuple(folder / name for name in benchmarks),
         folder / "truth.jsonl",
     )
+
+
+def write_demo_study(made: DemoPaths, example: str) -> Path:
+    """Write study.toml of the demo beside its pool, and return its path.
+
+    Args:
+        made: where `write_demo` put pool and benchmarks.
+        example: the commented study file; from its models on it is the demo's as well.
+
+    Raises:
+        OutputError: the folder cannot be written, or holds another study.toml.
+    """
+    front = resources.files("auditkit.demo").joinpath("text/study.toml").read_text(encoding="utf-8")
+    _, models, rest = example.partition(STUDY_MODELS)
+    _write_all(made.folder, {"study.toml": (front + models + rest).encode()})
+    return made.folder / "study.toml"
 
 
 def _json_lines(records: Iterable[Mapping[str, Any]]) -> bytes:
