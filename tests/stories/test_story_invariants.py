@@ -12,7 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import auditkit
+from auditkit.errors import BenchmarkError
 from auditkit.records import AuditReport
+from auditkit.text.normalise import canonical
 from auditkit.verify.rules import Frequency, default_rules
 
 ITEMS = [
@@ -115,6 +117,27 @@ def test_a_planted_copy_is_found_whatever_else_is_there(texts: list[str], item: 
     report = audit([*texts, ITEMS[item]])
     mine = report.matches.filter((pl.col("row") == len(texts)) & (pl.col("item") == item))
     assert mine.select("tier", "verdict").rows() == [("exact", "contaminated")]
+
+
+any_texts = st.lists(st.text(min_size=1, max_size=40), min_size=1, max_size=5)
+
+
+@settings(FEW, max_examples=80)
+@given(any_texts, st.text(max_size=10), st.text(max_size=10))
+def test_any_unicode_finds_itself_and_spans_lie_on_it(items: list[str], before: str, after: str) -> None:
+    texts = [*items, *(f"{before} {item} {after}" for item in items)]
+    try:
+        report = auditkit.audit({"pool": texts}, {"bench": items})
+    except BenchmarkError:
+        assert not any(canonical(item) for item in items)
+        return
+    assert report.benchmarks[0].n_found == len(items) - report.benchmarks[0].n_unmatchable
+    for match in report.matches.iter_rows(named=True):
+        row, item = texts[match["row"]], items[match["item"]]
+        assert 0 <= match["row_start"] < match["row_end"] <= len(row)
+        assert 0 <= match["item_start"] < match["item_end"] <= len(item)
+        if match["rule"] in ("exact", "contained.whole"):
+            assert canonical(row[match["row_start"] : match["row_end"]]) == canonical(item)
 
 
 # ---------------------------------------------------------------- frequency, and the second round
