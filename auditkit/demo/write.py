@@ -20,6 +20,8 @@ from auditkit.errors import OutputError
 from auditkit.records import LabelRule
 
 N_TRAIN = 1_600
+#: Harmless requests that the house rules forbid: the two policies disagree on every one of them.
+HOUSE = BenchmarkPlan("invented-house", "house", 0, ".jsonl")
 #: What the demo's study file takes from the bundled example starts with this line.
 STUDY_MODELS = "# Two scales or more"
 #: How the two label columns of the pool are to be read.
@@ -67,7 +69,7 @@ def write_demo(folder: Path, seed: int = 1) -> DemoPaths:
 
 
 def write_demo_study(made: DemoPaths, example: str) -> Path:
-    """Write study.toml of the demo beside its pool, and return its path.
+    """Write study.toml of the demo beside its pool, with a benchmark that only its study has, and return its path.
 
     Args:
         made: where `write_demo` put pool and benchmarks.
@@ -78,7 +80,8 @@ def write_demo_study(made: DemoPaths, example: str) -> Path:
     """
     front = resources.files("auditkit.demo").joinpath("text/study.toml").read_text(encoding="utf-8")
     _, models, rest = example.partition(STUDY_MODELS)
-    _write_all(made.folder, {"study.toml": (front + models + rest).encode()})
+    house = _benchmark(HOUSE, read_items(HOUSE.parts))
+    _write_all(made.folder, {"benchmarks/invented-house.jsonl": house, "study.toml": (front + models + rest).encode()})
     return made.folder / "study.toml"
 
 

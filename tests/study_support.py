@@ -73,7 +73,7 @@ def write_inputs(folder: Path, cells: dict[tuple[int, int], int] | None = None, 
     return {"rows": rows, "leaked": leaked}
 
 
-def study_values(models: Path, trainer: str, **changes: Any) -> dict[str, Any]:
+def study_values(folder: Path, trainer: str, **changes: Any) -> dict[str, Any]:
     """Return the plain values of a study of four arms: A and B small, a student, a patch on the larger model."""
     rate = 2e-3 if trainer == "head" else 4e-3
     values: dict[str, Any] = {
@@ -89,7 +89,7 @@ def study_values(models: Path, trainer: str, **changes: Any) -> dict[str, Any]:
             {"name": "benign", "path": "benign.jsonl", "class": "benign", "policy": "No item asks for harm."},
             {"name": "harmful", "path": "harmful.jsonl", "class": "harmful", "policy": "Every item asks for harm."},
         ],
-        "models": {"small": {"source": str(models / "small")}, "large": {"source": str(models / "large")}},
+        "models": {"small": {"source": str(folder / "small")}, "large": {"source": str(folder / "large")}},
         "optimizer": {"batch_size": 16, "max_tokens": 32},
         "split": {"train": 0.5, "dev": 0.25, "test": 0.25},
         "training": {"epochs": 3 if trainer == "head" else 4, "learning_rate": rate, "trainable": {"part": "full"}},
