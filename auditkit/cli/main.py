@@ -87,6 +87,7 @@ def parser() -> argparse.ArgumentParser:
     _show(commands.add_parser("show", help="look at matches, pool text and item side by side"))
     commands.add_parser("rules", help="print the verdict rules, to be changed").set_defaults(module="rules")
     _study(commands.add_parser("study", help="train guardrail arms on clean data, tell policy from capability"))
+    _evaluate(commands.add_parser("evaluate", help="rates, AUROC and failures of any guard's predictions"))
     _labels(commands.add_parser("labels", help="compare how two policies label one pool"))
     _split(commands.add_parser("split", help="write a pool as train, dev and test, near-duplicates on one side"))
     _benchmarks(commands.add_parser("benchmarks", help="list the registered benchmarks, or pull copies of them"))
@@ -157,6 +158,23 @@ def _study(command: argparse.ArgumentParser) -> None:
     command.add_argument("--example", action="store_true", help="print the commented ten-arm file")
     command.add_argument("--report-only", action="store_true", help="compute the report again from the predictions")
     command.add_argument("--overwrite", action="store_true", help="take over the folder of another study")
+
+
+def _evaluate(command: argparse.ArgumentParser) -> None:
+    command.set_defaults(module="evaluate")
+    add = command.add_argument
+    add("predictions", nargs="+", metavar="PREDICTIONS", help="Parquet, CSV, TSV, JSON, JSONL, or an Inspect eval log")
+    add("--labels", metavar="FILE", help="the same prompts with their labels, joined by id")
+    add("--policy", action="append", default=[], metavar="COLUMN", help="labels of a policy: twice, A then B")
+    add("--column", action="append", default=[], metavar="MEANING=COLUMN", help="where names differ: score=p_unsafe")
+    add("--guard", default="", metavar="NAME", help="whose predictions they are (default: as they say, or the file)")
+    add("--set", default="", metavar="NAME", help="the benchmark they are of (default: as they say, or test)")
+    add("--dev", default="dev", metavar="NAME", help="the set that thresholds are chosen on (default: %(default)s)")
+    add("--fpr", type=float, default=0.05, help="of the matched operating point (default: %(default)s)")
+    add("--cost-ratio", type=float, default=5.0, help="a miss in over-refusals (default: %(default)s)")
+    add("--scorer", default="", metavar="NAME", help="the scorer of an Inspect log that has several")
+    add("--value-is", default="correct", choices=("correct", "score"), help="what an Inspect score's value is")
+    add("--out", "-o", metavar="FILE.json", help="every number as JSON")
 
 
 def _labels(command: argparse.ArgumentParser) -> None:
