@@ -57,6 +57,15 @@ print(hashlib.sha256(b"\0".join(parts)).hexdigest())
 PYTHON
 }
 
+# Kernels are compiled when they are first called, and kept: done here, so that the first command does not wait for it.
+warm_kernels() {
+    say "compiling kernels (half a minute)"
+    "$VENV/bin/python" -c '
+import auditkit
+auditkit.audit(["one two three four five six seven", "two one three four five six nine"], {"w": ["one two three four five six eight"]})
+' || fail "the kernels could not be compiled"
+}
+
 # set_up EXTRA...: installs the checkout, editable, with these extras, unless each one's stamp shows it was done.
 set_up() {
     make_venv
@@ -70,6 +79,7 @@ set_up() {
     say "installing auditkit with $extras into $VENV (the first time takes a few minutes)"
     (cd "$ROOT" && "$VENV/bin/python" -m pip install -qq --disable-pip-version-check \
         -c scripts/constraints.txt -e ".[$extras]") || fail "the install failed; pip's message is above"
+    warm_kernels
     for extra in "$@"; do
         printf '%s\n' "$digest" >"$VENV/auditkit-$extra.stamp"
     done
