@@ -83,6 +83,28 @@ def test_the_commands_before_training_run(
     assert (demo / "sides/test/train.jsonl").is_file()
 
 
+@pytest.mark.train
+def test_the_two_commands_of_a_study_run(
+    blocks: list[tuple[str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As printed, but with the paths and columns changed (as the text says) to a small study of tiny models."""
+    from study_support import save_model, study_values, write_inputs, write_study
+
+    monkeypatch.chdir(tmp_path)
+    block = next(text for kind, text in blocks if kind == "sh" and "auditkit study" in text)
+    first, second = (line.split("#")[0] for line in block.strip().splitlines())
+    words, _, target = first.partition(" > ")
+    assert main(shlex.split(words)[1:]) == 0
+    Path(target.strip()).write_text(capsys.readouterr().out, "utf-8")
+    assert (tmp_path / "study.toml").is_file()
+    write_inputs(tmp_path)
+    save_model(tmp_path / "small")
+    save_model(tmp_path / "large", n_layers=2, seed=1)
+    write_study(tmp_path, study_values(tmp_path, "head", seeds=[1]))
+    assert main(shlex.split(second)[1:]) == 0, capsys.readouterr().err
+    assert (tmp_path / "study/study.html").is_file()
+
+
 def test_the_python_code_runs(blocks: list[tuple[str, str]]) -> None:
     code = [text for kind, text in blocks if kind == "python"]
     assert len(code) == 1

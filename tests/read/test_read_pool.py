@@ -190,9 +190,7 @@ def test_of_a_decontaminated_pool_only_the_pool_is_read() -> None:
     assert [source.location for source in open_pool(".").sources] == ["./clean/en/train.jsonl", "./clean/saved/train"]
     for output in ("gone.jsonl", "../secret.jsonl"):
         manifest.write_text(json.dumps(content | {"sources": [{"output": output}]}))
-        assert error_of("clean") == (
-            f"clean/{output}: named by manifest.json and not there; write the folder again"
-        )
+        assert error_of("clean") == (f"clean/{output}: named by manifest.json and not there; write the folder again")
 
 
 def test_in_memory() -> None:
