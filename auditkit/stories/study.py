@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from auditkit import read, tables
@@ -88,7 +87,7 @@ def study(
         workshop = Workshop(settings, folder, _training_set(prompts, pool, settings), note)
         predictions = pl.concat([workshop.predict(arm, seed, scored) for arm in arms for seed in settings.seeds])
         ledger = tuple(workshop.entry(arm, seed) for arm in arms for seed in settings.seeds)
-        again = _evaluated_again(workshop, predictions, scored, settings)
+        again = _evaluated_again(workshop, scored, settings)
     with clock.of("raw"):
         raw = (
             _raw_predictions(settings, folder, scored, note) if settings.also_raw else tables.empty(tables.PREDICTIONS)
@@ -237,14 +236,10 @@ def _column(pool: Pool, name: str, train: pl.DataFrame) -> list[float | None]:
 # ---------------------------------------------------------------- floors and raw
 
 
-def _evaluated_again(
-    workshop: Workshop, predictions: pl.DataFrame, scored: pl.DataFrame, settings: StudySettings
-) -> pl.DataFrame:
+def _evaluated_again(workshop: Workshop, scored: pl.DataFrame, settings: StudySettings) -> pl.DataFrame:
     """Return the first arm's predictions with another batch size and the prompts in reverse order."""
     arm, seed = settings.arms[0], settings.seeds[0]
-    found = workshop.score(arm, seed, scored["text"].reverse().to_list(), batch_size=7)
-    first = predictions.filter((pl.col("arm") == arm.name) & (pl.col("seed") == seed))
-    return first.with_columns(pl.Series("score", np.ascontiguousarray(found.probabilities[::-1])))
+    return workshop.predict(arm, seed, scored, is_reversed=True, batch_size=7)
 
 
 def _raw_predictions(settings: StudySettings, folder: Path, scored: pl.DataFrame, note: Note) -> pl.DataFrame:
@@ -256,7 +251,8 @@ def _raw_predictions(settings: StudySettings, folder: Path, scored: pl.DataFrame
     train = drawn.join(held_out, on="text", how="anti", maintain_order="left").with_columns(
         pl.lit("train").alias("set")
     )
-    workshop = Workshop(settings, folder / RAW, _training_set(train, pool, settings), lambda text: note(f"raw: {text}"))
+    data = _training_set(train, pool, settings)
+    workshop = Workshop(settings, folder / RAW, data, lambda text: note(f"raw: {text}"), shared=folder)
     return pl.concat(
         [workshop.predict(arm, seed, scored) for arm in order_arms(settings.arms) for seed in settings.seeds]
     )

@@ -19,6 +19,7 @@ from auditkit.evaluate.metrics import det_curves, metrics
 from auditkit.evaluate.ranges import fold, ranges
 from auditkit.evaluate.thresholds import operating_points
 from auditkit.records import AuditReport
+from auditkit.report.phrases import counted
 from auditkit.study_records import Arm, Estimate, LedgerEntry, StudyResult, StudySettings, Threshold
 
 #: Measures of the arms table that carry an interval over near-duplicate groups and seeds.
@@ -212,7 +213,7 @@ def _disclosures(material: Material, floors: Mapping[str, EvaluationFloor]) -> d
             f"missing: no policy text for {', '.join(unstated)}" if unstated else "section Benchmarks"
         ),
         "provenance of every teacher and soft label": (
-            f"section Ledger: {len(soft)} teachers" if soft else "no teacher is used"
+            f"section Ledger: {counted(len(soft), 'teacher')}" if soft else "no teacher is used"
         ),
         "results across policies and thresholds": "section Arms and metrics.parquet: misses and over-refusals per "
         "policy, at native 0.5, best F1, matched false-positive rate and a cost ratio",

@@ -52,10 +52,13 @@ class Trained:
 
 
 class Workshop:
-    """Trains and scores the arms of one study below one folder."""
+    """Trains and scores the arms of one study below one folder; base models and features lie in `shared`."""
 
-    def __init__(self, settings: StudySettings, folder: Path, data: TrainingSet, note: Note) -> None:
+    def __init__(
+        self, settings: StudySettings, folder: Path, data: TrainingSet, note: Note, shared: Path | None = None
+    ) -> None:
         self.settings, self.folder, self.data, self.note = settings, folder, data, note
+        self.shared = shared or folder
         self.arms = {arm.name: arm for arm in settings.arms}
         self.models = {model.name: model for model in settings.models}
         self._trained: dict[tuple[str, int], Trained] = {}
@@ -149,7 +152,7 @@ class Workshop:
         """Return the base model; with frozen features the head is no part of it, so all seeds share one."""
         shared = self.settings.trainer == "head"
         chosen = self.settings.seeds[0] if shared else seed
-        return models.base_folder(model, chosen, self.folder / "bases" / f"{self._folders[model.name]}-{chosen}")
+        return models.base_folder(model, chosen, self.shared / "bases" / f"{self._folders[model.name]}-{chosen}")
 
     def features(self, model: str, texts: list[str], batch_size: int = 64) -> Features:
         """Return the frozen features of texts by a model, computed once."""
@@ -158,7 +161,7 @@ class Workshop:
             self.note(f"features of {len(texts):,} texts by {model}")
             base = self.base(self.models[model], self.settings.seeds[0])
             self._features[key] = features(
-                base.folder, texts, max_tokens=self.settings.optimizer.max_tokens, cache=self.folder / "features",
+                base.folder, texts, max_tokens=self.settings.optimizer.max_tokens, cache=self.shared / "features",
                 batch_size=batch_size,
             )  # fmt: skip
         return self._features[key]
@@ -171,39 +174,47 @@ class Workshop:
         tokens = self.settings.optimizer.max_tokens
         return score.score(trained.folder, texts, max_tokens=tokens, batch_size=batch_size)
 
-    def predict(self, arm: Arm, seed: int, prompts: pl.DataFrame) -> pl.DataFrame:
-        """Return the frame tables.PREDICTIONS of an arm and seed for prompts (set, item, text); kept on disk.
+    def predict(
+        self, arm: Arm, seed: int, prompts: pl.DataFrame, *, is_reversed: bool = False, batch_size: int = 64
+    ) -> pl.DataFrame:
+        """Return the frame tables.PREDICTIONS of an arm and seed for prompts (set, item, text).
 
-        The file is named by the stage's key and the prompts, so another training or another prompt is another file.
+        Args:
+            is_reversed: score them in reverse order; the frame's order stays.
+            batch_size: texts scored at once.
         """
-        trained = self.train(arm, seed)
         texts = prompts["text"].to_list()
-        name = ledger.score_key(
-            checkpoint_digest=trained.keys[-1], texts_digest=ledger.data_digest(texts),
-            max_tokens=self.settings.optimizer.max_tokens, seed=seed,
-        )  # fmt: skip
-        path = self.folder / "predictions" / f"{self._folders[arm.name]}-{seed}-{name.split(':')[1][:16]}.parquet"
-        if path.is_file():
-            # The key is of the weights and the texts; what arm, set and item are called is of this study.
-            scores = pl.read_parquet(path)["score"]
-        else:
-            self.note(f"scores of {arm.name}, seed {seed}")
-            scores = pl.Series("score", self.score(arm, seed, texts).probabilities, dtype=pl.Float64)
-        frame = prompts.select(
+        scores = self._kept(arm, seed, texts[::-1] if is_reversed else texts, batch_size)
+        return prompts.select(
             pl.lit(arm.name).alias("arm"),
             pl.lit(seed, pl.Int64).alias("seed"),
             "set",
             "item",
-            scores,
+            (scores.reverse() if is_reversed else scores).alias("score"),
             pl.lit(None, pl.Int8).alias("decision"),
             pl.lit("ok").alias("status"),
         )
-        if not path.is_file():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            spare = path.with_suffix(".tmp")
-            frame.write_parquet(spare)
-            spare.replace(path)
-        return frame
+
+    def _kept(self, arm: Arm, seed: int, texts: list[str], batch_size: int) -> pl.Series:
+        """Return the scores of texts, from disk where they were made before.
+
+        The file is named by the stage's key, the texts and the batch: another training or another prompt is another
+        file. What arm, set and item are called is no part of it.
+        """
+        name = ledger.score_key(
+            checkpoint_digest=self.train(arm, seed).keys[-1], texts_digest=ledger.data_digest(texts),
+            max_tokens=self.settings.optimizer.max_tokens, threshold_rule=f"batch {batch_size}", seed=seed,
+        )  # fmt: skip
+        path = self.folder / "predictions" / f"{self._folders[arm.name]}-{seed}-{name.split(':')[1][:16]}.parquet"
+        if path.is_file():
+            return pl.read_parquet(path)["score"]
+        self.note(f"scores of {arm.name}, seed {seed}")
+        scores = pl.DataFrame({"score": self.score(arm, seed, texts, batch_size).probabilities})
+        path.parent.mkdir(parents=True, exist_ok=True)
+        spare = path.with_suffix(".tmp")
+        scores.write_parquet(spare)
+        spare.replace(path)
+        return scores["score"]
 
     # ------------------------------------------------------------ ledger
 
