@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from auditkit.stories.near import FamilySettings
     from auditkit.stories.settings import AuditSettings
     from auditkit.stories.split import PoolSplit, split_pool
+    from auditkit.stories.study import study
+    from auditkit.stories.study_file import load_study
     from auditkit.verify.rules import Rules, default_rules, load_rules
 
 __all__ = [
@@ -49,11 +51,13 @@ __all__ = [
     "label_report",
     "load_report",
     "load_rules",
+    "load_study",
     "open_benchmarks",
     "open_pool",
     "parse_label",
     "pool_families",
     "split_pool",
+    "study",
 ]
 
 _HOMES = {
@@ -77,12 +81,13 @@ _HOMES = {
     "label_report": "auditkit.stories.labels",
     "load_report": "auditkit.report.as_json:load",
     "load_rules": "auditkit.verify.rules",
+    "load_study": "auditkit.stories.study_file",
     "open_benchmarks": "auditkit.read",
     "open_pool": "auditkit.read",
     "parse_label": "auditkit.read",
-    # Not "split" and "families": those are rooms, and importing one would take the place of the function.
     "pool_families": "auditkit.stories.families",
     "split_pool": "auditkit.stories.split",
+    "study": "auditkit.stories.study",
 }
 
 
