@@ -12,11 +12,14 @@ from typing import Any
 import polars as pl
 
 from auditkit import read, tables
-from auditkit.errors import InputError, OutputError, UsageError
+from auditkit.errors import InputError, UsageError
 from auditkit.families import family_frame
 from auditkit.formats import read_records
+from auditkit.formats.streams import writing
 from auditkit.records import Pool
+from auditkit.report import study_json
 from auditkit.report.as_json import load as load_report
+from auditkit.report.as_json import parquet
 from auditkit.report.study_write import write_study
 from auditkit.run.plan import PLAN, claim_folder
 from auditkit.split.groups import assign
@@ -130,11 +133,19 @@ def study_again(out: str | Path, settings: StudySettings | str | Path) -> StudyR
     result = result_of(
         Material(
             settings, frames["predictions"], frames["targets"], frames["training"], (first, frames["again"]), before,
-            after, ledger, frames["raw"], {},
+            after, ledger, frames["raw"], _seconds(folder),
         )
     )  # fmt: skip
     write_study(result, folder)
     return result
+
+
+def _seconds(folder: Path) -> Mapping[str, float]:
+    """Return the wall times of the study, which a report computed again does not have; none without its report."""
+    try:
+        return study_json.load(folder).seconds
+    except InputError:
+        return {}
 
 
 def _check_same(
@@ -259,21 +270,23 @@ def _raw_predictions(settings: StudySettings, folder: Path, scored: pl.DataFrame
 
 
 def _write(path: Path, content: bytes) -> None:
-    try:
+    """Write a file beside its place and rename it.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    spare = path.with_name(f".{path.name}.tmp")
+    with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        spare = path.with_name(f".{path.name}.tmp")
-        spare.write_bytes(content)
-        spare.replace(path)
-    except OSError as error:
-        raise OutputError(
-            f"{path.parent} cannot be written: {error.strerror}; choose another folder with --out"
-        ) from None
+        try:
+            spare.write_bytes(content)
+            spare.replace(path)
+        finally:
+            spare.unlink(missing_ok=True)
 
 
 def _keep(folder: Path, **frames: pl.DataFrame) -> None:
-    """Write the frames that every number comes from, each beside its place and renamed."""
+    """Write the frames that every number comes from."""
     contents: Mapping[str, pl.DataFrame] = frames
     for name, frame in contents.items():
-        spare = folder / f".{name}.tmp"
-        frame.write_parquet(spare)
-        spare.replace(folder / f"{name}.parquet")
+        _write(folder / f"{name}.parquet", parquet(frame))

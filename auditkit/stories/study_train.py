@@ -18,6 +18,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from auditkit.formats.streams import writing
+from auditkit.report.as_json import parquet
 from auditkit.study_records import Arm, LedgerEntry, ModelSpec, Stage, StageRecord, StudySettings, Teacher
 from auditkit.train import card, head, ledger, models, score, stages, teachers
 from auditkit.train.features import Features, features
@@ -210,10 +212,14 @@ class Workshop:
             return pl.read_parquet(path)["score"]
         self.note(f"scores of {arm.name}, seed {seed}")
         scores = pl.DataFrame({"score": self.score(arm, seed, texts, batch_size).probabilities})
-        path.parent.mkdir(parents=True, exist_ok=True)
         spare = path.with_suffix(".tmp")
-        scores.write_parquet(spare)
-        spare.replace(path)
+        with writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                spare.write_bytes(parquet(scores))
+                spare.replace(path)
+            finally:
+                spare.unlink(missing_ok=True)
         return scores["score"]
 
     # ------------------------------------------------------------ ledger

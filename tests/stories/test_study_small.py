@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -244,6 +246,8 @@ def test_report_only_gives_the_same_report(done: Done) -> None:
     again = study_again(done.out, done.file)
     assert {name: (done.out / name).read_bytes() for name in content} == content
     assert again.headline == done.result.headline
+    # Wall times are not computed again; they are those of the study where its report still stood.
+    assert study_again(done.out, done.file).seconds == again.seconds
 
 
 @pytest.mark.parametrize("trainer", TRAINERS)
@@ -423,6 +427,26 @@ def test_a_loss_that_is_no_number_is_one_line_and_keeps_what_was_trained(models:
         n_stages = len(list((inputs / "out/stages").iterdir()))
     assert n_stages == 2
     assert not (inputs / "out/study.json").exists()
+
+
+def test_no_space_is_one_line_and_loses_nothing(models: Path, inputs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk fills up at the fourth file of scores; with space again the study goes on behind the third."""
+    whole, n_calls = study_train.parquet, 0
+
+    def fills_up(frame: pl.DataFrame) -> bytes:
+        nonlocal n_calls
+        n_calls += 1
+        if n_calls == 4:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return whole(frame)
+
+    monkeypatch.setattr(study_train, "parquet", fills_up)
+    with pytest.raises(OutputError, match="No space left on device") as caught:
+        run_head(inputs, models)
+    assert "\n" not in str(caught.value)
+    assert len(list((inputs / "out/predictions").iterdir())) == 3
+    run_head(inputs, models)
+    assert n_calls == 6  # the fourth arm's again, and the evaluation floor's
 
 
 def test_report_only_of_another_study(models: Path, inputs: Path) -> None:
