@@ -133,9 +133,9 @@ def main() -> int:
         settings = settings_of(args.dual, trainer, 0 if trainer == "head" else args.sample)
         result = study(settings, args.out / trainer, note=lambda text: print(text, file=sys.stderr))
         stored[trainer] = section(result, (time.perf_counter() - began) / 60)
-    stored["machine"] = {**machine(), "python": platform.python_version()}
-    args.results.parent.mkdir(exist_ok=True)
-    args.results.write_text(json.dumps(stored, indent=1, sort_keys=True) + "\n", "utf-8")
+        stored["machine"] = {**machine(), "python": platform.python_version()}
+        args.results.parent.mkdir(exist_ok=True)
+        args.results.write_text(json.dumps(stored, indent=1, sort_keys=True) + "\n", "utf-8")
     return 0
 
 
