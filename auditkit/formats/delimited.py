@@ -78,6 +78,12 @@ def _records(lines: _Lines, location: str, delimiter: str) -> Iterator[tuple[int
             yield first, result, b"".join(lines.raw)
 
 
+#: What a file of that suffix is divided by, and what it may be divided by instead: read as one column, its texts would
+#: stand among ids and labels, and nobody would be told.
+SEPARATORS = {"csv": ",", "tsv": "\t"}
+OTHER_SEPARATORS = {"csv": (";", "\t", "|"), "tsv": (";", ",", "|")}
+
+
 def _header(
     records: Iterator[tuple[int, list[str] | str, bytes]], location: str, kind: str
 ) -> tuple[tuple[str, ...], bytes]:
@@ -86,6 +92,12 @@ def _header(
     fault = cells if isinstance(cells, str) else utf8_fault(raw)
     if fault:
         raise BadRecordError(location, line, f"{fault}; expected a header of column names ({kind.upper()})")
+    other = next((mark for mark in OTHER_SEPARATORS[kind] if len(cells) == 1 and mark in cells[0]), "")
+    if other:
+        raise BadRecordError(
+            location, line, f"the header is one column, {cells[0][:60]!r}, and looks separated by {other!r}; expected "
+            f"{SEPARATORS[kind]!r}, as .{kind} has; save it so, or rename the column"
+        )  # fmt: skip
     doubled = sorted({name for name in cells if cells.count(name) > 1})
     if doubled:
         raise BadRecordError(location, line, f"the column name {doubled[0]!r} stands twice in the header; rename one")
