@@ -15,6 +15,7 @@ from auditkit.errors import UsageError
 from auditkit.kernels.minhash import band_keys, count_distinct, permutations, set_overlaps, signatures
 from auditkit.kernels.table import build_table, find_all
 from auditkit.text.items import ItemTexts
+from auditkit.text.normalise import token_hash
 
 
 @dataclass(frozen=True)
@@ -142,6 +143,23 @@ class MinHashIndex:
             "expected_recall": round(recall, 6),
             "curve": [[j / 20, round(collision_probability(j / 20, self.n_bands, self.n_rows), 6)] for j in range(21)],
         }
+
+
+def to_datasketch(signature: NDArray[np.uint32], seed: int = 1) -> Any:
+    """Return a signature as a `datasketch.MinHash`, to be compared with or put into datasketch's own structures.
+
+    Args:
+        signature: uint32 [n_permutations], one row of kernels.minhash.signatures.
+        seed: that of the permutations.
+    """
+    from datasketch import MinHash
+
+    return MinHash(hashvalues=signature, seed=seed, scheme="affine32", hashfunc=token_hash_32)
+
+
+def token_hash_32(token: bytes) -> int:
+    """Return the 32-bit hash of a token's UTF-8 bytes: datasketch's `hashfunc` for signatures equal to ours."""
+    return token_hash(token.decode()) & 0xFFFFFFFF
 
 
 def collision_probability(jaccard: float, n_bands: int, n_rows: int) -> float:

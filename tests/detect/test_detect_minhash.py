@@ -6,14 +6,22 @@ from fractions import Fraction
 
 import datasketch
 import lexical
+import numpy as np
 import oracles
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from auditkit.detect.minhash import MinHashDetector, choose_bands, collision_probability
+from auditkit.detect.minhash import (
+    MinHashDetector,
+    choose_bands,
+    collision_probability,
+    to_datasketch,
+    token_hash_32,
+)
 from auditkit.errors import UsageError
+from auditkit.kernels.minhash import permutations, signatures
 
 #: One row a band: two sets with anything in common are as good as sure to be proposed.
 SURE = {"n_bands": 128, "n_rows": 1}
@@ -163,3 +171,17 @@ def test_row_order_and_company_change_nothing(rows: list[list[str]], parts: list
     together = index.scan(lexical.rows_of(texts))
     alone = [index.scan(lexical.rows_of([text])).with_columns(unit=pl.lit(i, pl.Int64)) for i, text in enumerate(texts)]
     assert together.rows() == [row for frame in alone for row in frame.rows()]
+
+
+def test_signatures_go_to_datasketch_and_stand_beside_its_own() -> None:
+    words = ["how", "do", "i", "bake", "bread", "at", "home"]
+    tokens = lexical.rows_of([" ".join(words)]).tokens
+    ours = signatures(tokens.hashes, tokens.offsets, np.array([0]), *permutations(128, 3))[0]
+    theirs = datasketch.MinHash(num_perm=128, seed=3, hashfunc=token_hash_32)
+    theirs.update_batch([word.encode() for word in words])
+    moved = to_datasketch(ours, seed=3)
+    assert moved.jaccard(theirs) == 1.0
+    theirs.update(b"tomorrow")
+    assert 0.7 < moved.jaccard(theirs) < 1.0
+    moved.update(b"tomorrow")  # it can be added to, with the same hash function
+    assert moved.jaccard(theirs) == 1.0
