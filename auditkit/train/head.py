@@ -33,7 +33,7 @@ from auditkit.train.trainable import Declared, describe
 
 #: A head takes more and larger steps than an encoder: `head_stage` multiplies a stage's epochs and rate by these.
 HEAD_EPOCHS = 5.0
-HEAD_RATE = 10.0
+HEAD_RATE = 5.0
 INITIAL_DEVIATION = 0.02
 HEAD_FILE = "head.safetensors"
 
