@@ -13,6 +13,8 @@ import orjson
 from auditkit.formats.batch import Gatherer, RecordBatch
 
 BOM = b"\xef\xbb\xbf"
+#: Blocks of so many bytes are worth the kernels; numba takes half a second to load.
+MANY_BYTES = 1 << 17
 
 Parse = Callable[[bytes], dict[str, Any] | None]
 
@@ -96,26 +98,72 @@ def parse_text_line(raw: bytes) -> dict[str, Any] | None:
     return {"text": line.decode("utf-8")}
 
 
-def read_lines(stream: io.BufferedReader, gather: Gatherer, kind: str) -> Iterator[RecordBatch]:
-    """Yield the records of a stream of lines (ended by LF or CRLF) in batches, at least one.
-
-    Args:
-        kind: "json" or "text". Blank lines of JSON Lines hold no record and are not written back.
-    """
-    parse: Parse = parse_json_line if kind == "json" else parse_text_line
-    has_bom = stream.peek(3).startswith(BOM)
-    gather.layout = replace(gather.layout, kind=kind, preamble=stream.read(3) if has_bom else b"")
+def read_text_lines(stream: io.BufferedReader, gather: Gatherer) -> Iterator[RecordBatch]:
+    """Yield the records of a stream of text lines (ended by LF or CRLF) in batches, at least one."""
+    _skip_bom(stream, gather, "text")
     n_taken = 0
     for number, raw in enumerate(stream, 1):
-        try:
-            record = parse(raw)
-        except BrokenRecordError as exc:
-            gather.broken(number, str(exc), raw)
-        else:
-            if record is not None:
-                gather.good(record, raw)
+        _gather_line(parse_text_line, number, raw, gather)
         if gather.is_full:
             yield gather.take()
             n_taken += 1
-    if gather.size or not n_taken:
+    if not gather.is_empty or not n_taken:
         yield gather.take()
+
+
+def read_json_lines(stream: io.BufferedReader, gather: Gatherer) -> Iterator[RecordBatch]:
+    """Yield the records of a stream of JSON lines (ended by LF or CRLF) in batches, at least one.
+
+    Blank lines hold no record and are not written back.
+    """
+    _skip_bom(stream, gather, "json")
+    block, n_lines, n_taken = b"", 0, 0
+    while block := _whole_lines(stream, block, gather.batch_bytes):
+        n_bytes, n_new = _gather_block(block, n_lines, gather)
+        block, n_lines = block[n_bytes:], n_lines + n_new
+        gather.n_ahead = len(block)
+        if not gather.is_empty:
+            yield gather.take()
+            n_taken += 1
+    if not n_taken:
+        yield gather.take()
+
+
+def _skip_bom(stream: io.BufferedReader, gather: Gatherer, kind: str) -> None:
+    """Set the layout of lines, with the byte order mark where the stream begins with one."""
+    has_bom = stream.peek(3).startswith(BOM)
+    gather.layout = replace(gather.layout, kind=kind, preamble=stream.read(3) if has_bom else b"")
+
+
+def _whole_lines(stream: io.BufferedReader, block: bytes, n_bytes: int) -> bytes:
+    """Return `block` and what follows it in the stream, up to the first line end behind `n_bytes`."""
+    parts = [block, stream.read(max(0, n_bytes - len(block)))]
+    if not (parts[1] or block).endswith(b"\n"):
+        parts.append(stream.readline())
+    return b"".join(parts)
+
+
+def _gather_block(block: bytes, n_lines: int, gather: Gatherer) -> tuple[int, int]:
+    """Gather records from the start of a block, until a batch is full; see `json_lines.gather_block`."""
+    if len(block) >= MANY_BYTES:
+        from auditkit.formats import json_lines
+
+        return json_lines.gather_block(block, n_lines, gather)
+    n_bytes = n_new = 0
+    for raw in io.BytesIO(block):  # not splitlines, which ends a line at a lone CR too
+        n_bytes, n_new = n_bytes + len(raw), n_new + 1
+        _gather_line(parse_json_line, n_lines + n_new, raw, gather)
+        if gather.is_full:
+            break
+    return n_bytes, n_new
+
+
+def _gather_line(parse: Parse, number: int, raw: bytes, gather: Gatherer) -> None:
+    """Gather the record of one line, if it holds one."""
+    try:
+        record = parse(raw)
+    except BrokenRecordError as exc:
+        gather.broken(number, str(exc), raw)
+    else:
+        if record is not None:
+            gather.good(record, raw)

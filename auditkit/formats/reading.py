@@ -11,14 +11,14 @@ from auditkit.formats import columnar
 from auditkit.formats.batch import Gatherer, Layout, RecordBatch
 from auditkit.formats.delimited import read_delimited
 from auditkit.formats.digest import source_path
-from auditkit.formats.lines import BrokenRecordError, json_record, read_lines
+from auditkit.formats.lines import BrokenRecordError, json_record, read_json_lines, read_text_lines
 from auditkit.formats.streams import open_input, position, reading, refuse_binary
 from auditkit.formats.whole_json import read_json
 from auditkit.records import Source
 
 _ROW_FORMATS: dict[str, tuple[str, Callable[[Any, Gatherer], Iterator[RecordBatch]]]] = {
-    "jsonl": ("JSON Lines", lambda stream, gather: read_lines(stream, gather, "json")),
-    "text": ("text", lambda stream, gather: read_lines(stream, gather, "text")),
+    "jsonl": ("JSON Lines", read_json_lines),
+    "text": ("text", read_text_lines),
     "csv": ("CSV", lambda stream, gather: read_delimited(stream, gather, "csv")),
     "tsv": ("TSV", lambda stream, gather: read_delimited(stream, gather, "tsv")),
     "json": ("JSON", read_json),
@@ -57,7 +57,7 @@ def _read_rows(source: Source, gather: Gatherer) -> Iterator[RecordBatch]:
     what, read = _ROW_FORMATS[source.format]
     with reading(source.location, source.compression), open_input(source_path(source), source.compression) as stream:
         refuse_binary(stream, source.location, what)
-        gather.position = lambda: position(stream)
+        gather.position = lambda: position(stream) - (0 if source.compression else gather.n_ahead)
         yield from read(stream, gather)
 
 

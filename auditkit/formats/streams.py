@@ -6,7 +6,9 @@ import codecs
 import gzip
 import io
 import zlib
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
@@ -16,8 +18,11 @@ import zstandard
 from auditkit.errors import BadRecordError, InputError, OutputError
 
 BUFFER = 1 << 20
-#: Compressed bytes handed to the zstd decoder at a time: it returns all they expand to, so this bounds memory.
-ZSTD_STEP = 1 << 14
+#: Encoded bytes handed to a decoder at a time: it returns all they expand to, so this bounds memory. gzip makes at most
+#: a thousand times as much of them.
+GZIP_STEP, ZSTD_STEP = 1 << 16, 1 << 14
+#: Compressed files of so many bytes are decoded in a thread of their own, so many pieces of BUFFER ahead.
+AHEAD_FROM_BYTES, N_AHEAD = 1 << 21, 8
 ZSTD_LEVEL = 3
 GZIP_LEVEL = 6
 
@@ -42,18 +47,25 @@ _CONTROL = bytes(set(range(32)) - {9, 10, 11, 12, 13, 27})
 _SNIFFED = 1 << 13
 
 
-class _ZstdReader(io.RawIOBase):
-    """Decoded bytes of one or several zstd frames; a frame that ends early raises EOFError.
+class _Decoder(io.RawIOBase):
+    """Decoded bytes of one or several gzip members or zstd frames; one that ends early raises EOFError.
 
-    zstandard's own `stream_reader` ends a truncated stream without complaint, hence this.
+    zstandard's own `stream_reader` ends a truncated stream without complaint, and gzip's reader takes so little at a
+    time that beside busy threads it waits for the GIL most of the time.
+
+    Attributes:
+        n_consumed: encoded bytes that were read from the source.
     """
 
-    def __init__(self, source: IO[bytes]) -> None:
+    def __init__(self, source: IO[bytes], compression: str) -> None:
         self._source = source
-        self._decoder = zstandard.ZstdDecompressor(max_window_size=1 << 31)
+        is_gzip = compression == "gz"
+        self._step, self._padding = (GZIP_STEP, b"\0") if is_gzip else (ZSTD_STEP, b"")
+        self._new_frame: Callable[[], Any] = _gzip_member if is_gzip else _zstd_frame
         self._frame: Any = None
         self._pending = b""
         self._ready = memoryview(b"")
+        self.n_consumed = 0
 
     def readable(self) -> bool:
         return True
@@ -68,42 +80,73 @@ class _ZstdReader(io.RawIOBase):
 
     def _advance(self) -> bool:
         """Decode one step; False at the end of the input."""
-        step = self._pending or self._source.read(ZSTD_STEP)
+        step = self._pending or self._source.read(self._step)
+        self.n_consumed += 0 if self._pending else len(step)
         self._pending = b""
         if not step:
             if self._frame is not None:
-                raise EOFError("zstd frame ends early")
+                raise EOFError("the compressed data ends early")
             return False
         if self._frame is None:
-            self._frame = self._decoder.decompressobj()
+            step = step.lstrip(self._padding) if self.n_consumed > len(step) else step
+            if not step:
+                return True
+            self._frame = self._new_frame()
         self._ready = memoryview(self._frame.decompress(step))
         if self._frame.eof:
             self._pending, self._frame = self._frame.unused_data, None
         return True
-
-    @property
-    def n_consumed(self) -> int:
-        return self._source.tell()
 
     def close(self) -> None:
         self._source.close()
         super().close()
 
 
-class _GzipReader(gzip.GzipFile):
-    """A gzip stream that owns its file."""
+def _gzip_member() -> Any:
+    return zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
 
-    def __init__(self, source: IO[bytes]) -> None:
-        super().__init__(fileobj=source, mode="rb")
-        self._owned = source
 
-    @property
-    def n_consumed(self) -> int:
-        return self._owned.tell()
+def _zstd_frame() -> Any:
+    return zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj()
+
+
+class _ReadAhead(io.RawIOBase):
+    """The bytes of a decoder that works in a thread of its own, a bounded number of pieces ahead.
+
+    Decoding does not hold the GIL, so one large file is decoded while its texts are scanned.
+
+    Attributes:
+        n_consumed: encoded bytes that were read for what was handed out so far.
+    """
+
+    def __init__(self, decoder: _Decoder) -> None:
+        self._decoder = decoder
+        self._buffered = io.BufferedReader(decoder, BUFFER)
+        self._worker = ThreadPoolExecutor(1, "auditkit-decoder")
+        self._pieces = deque(self._worker.submit(self._next_piece) for _ in range(N_AHEAD))
+        self._ready = memoryview(b"")
+        self.n_consumed = 0
+
+    def _next_piece(self) -> tuple[bytes, int]:
+        return self._buffered.read(BUFFER), self._decoder.n_consumed
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self._ready:
+            piece, self.n_consumed = self._pieces.popleft().result()
+            self._ready = memoryview(piece)
+            self._pieces.append(self._worker.submit(self._next_piece))
+        n = min(len(self._ready), len(buffer))
+        buffer[:n] = self._ready[:n]
+        self._ready = self._ready[n:]
+        return n
 
     def close(self) -> None:
+        self._worker.shutdown(wait=True, cancel_futures=True)
+        self._buffered.close()
         super().close()
-        self._owned.close()
 
 
 def open_input(path: Path, compression: str) -> io.BufferedReader:
@@ -117,17 +160,18 @@ def open_input(path: Path, compression: str) -> io.BufferedReader:
     if not file.peek(1):
         file.close()
         raise EOFError("the compressed file is empty")
-    raw = _GzipReader(file) if compression == "gz" else _ZstdReader(file)
-    return io.BufferedReader(cast(io.RawIOBase, raw), BUFFER)
+    decoder = _Decoder(file, compression)
+    is_large = path.stat().st_size >= AHEAD_FROM_BYTES
+    return io.BufferedReader(_ReadAhead(decoder) if is_large else decoder, BUFFER)
 
 
 def position(stream: io.BufferedReader) -> int:
     """Return how many bytes of the file, as it lies on disk, a stream of `open_input` has consumed.
 
-    Of a compressed file that is what its decoder was fed, a step ahead of what was read.
+    Of a compressed file that is what its decoder was fed for them, a step ahead of what was read.
     """
     raw = stream.raw
-    return raw.n_consumed if isinstance(raw, _ZstdReader | _GzipReader) else stream.tell()
+    return raw.n_consumed if isinstance(raw, _Decoder | _ReadAhead) else stream.tell()
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from typing import Any
 
 from auditkit.errors import BadRecordError
 from auditkit.formats.batch import Gatherer, Layout, RecordBatch
-from auditkit.formats.lines import BOM, BrokenRecordError, json_record, read_lines
+from auditkit.formats.lines import BOM, BrokenRecordError, json_record, read_json_lines
 
 LIST_KEYS = ("data", "rows", "examples")
 EXPECTED = f"expected an array of objects or strings, an object with one under {', '.join(LIST_KEYS)}, or equal columns"
@@ -42,8 +42,8 @@ def read_json(stream: io.BufferedReader, gather: Gatherer) -> Iterator[RecordBat
     if _is_json_lines(data):
         lines: io.BufferedReader = io.BufferedReader(io.BytesIO(data))
         n_bytes = gather.source.n_bytes
-        gather.position = lambda: n_bytes * lines.tell() // len(data)
-        yield from read_lines(lines, gather, "json")
+        gather.position = lambda: n_bytes * (lines.tell() - gather.n_ahead) // len(data)
+        yield from read_json_lines(lines, gather)
         return
     text = _decode(data, gather.source.location)
     bom = BOM if data.startswith(BOM) else b""

@@ -48,7 +48,7 @@ class LabelColumn:
         if batch.table is not None:
             labels, unmapped = self._of_table(batch.table)
         else:
-            labels, unmapped = self._of_values([_get(record, self.path) for record in batch.records or []])
+            labels, unmapped = self._of_values(_values(batch, self.path))
         n_unmapped = unmapped.total()
         tally.add(f"label {self.rule.policy} null", labels.null_count() - n_unmapped)
         tally.add(f"label {self.rule.policy} unmapped", n_unmapped)
@@ -154,6 +154,16 @@ def _path_of(column: str, names: Sequence[str], records: Sequence[Mapping[str, A
     keys = tuple(part for part in parts if isinstance(part, str))
     is_there = len(keys) == len(parts) and any(_get(record, keys) is not _MISSING for record in records)
     return keys if is_there else None
+
+
+def _values(batch: RecordBatch, path: tuple[str, ...]) -> list[Any]:
+    """Return the value at a path of each record of a row format."""
+    if batch.cells is None or len(path) > 1:
+        return [_get(record, path) for record in batch.records or []]
+    values = [_MISSING] * len(batch.numbers)
+    for row, value in batch.cells.column(path[0]).values():
+        values[row] = value
+    return values
 
 
 def _get(record: Any, path: tuple[str, ...]) -> Any:

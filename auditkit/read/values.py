@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pyarrow as pa
@@ -15,6 +15,9 @@ from auditkit.formats import RecordBatch
 from auditkit.read.chats import CALL_KEYS, CONTENT_KEYS, canonical_role, struct_media
 from auditkit.read.ids import id_text
 from auditkit.read.walk import count_left_out, may_hold_text
+
+if TYPE_CHECKING:
+    from auditkit.formats.cells import CellColumn
 
 _SLICE = 1024
 
@@ -31,6 +34,8 @@ def names_of(batch: RecordBatch) -> list[str]:
     """Return the columns of a batch in order of appearance."""
     if batch.table is not None:
         return list(batch.table.column_names)
+    if batch.cells is not None:
+        return batch.cells.names
     return list(dict.fromkeys(chain.from_iterable(batch.records or ())))
 
 
@@ -39,28 +44,43 @@ class Column:
 
     Attributes:
         name: its name.
-        flat: its strings, null where there is none; None where it is not a column of strings.
         n_null: nulls of a flat column (keys that a record does not have are no nulls).
     """
 
     def __init__(self, batch: RecordBatch, name: str) -> None:
         self.name = name
-        self.flat: pl.Series | None = None
+        self._flat: pl.Series | None = None
         self.n_null = 0
         self._array: Any = None
+        self._cells: CellColumn | None = None
         self._values: list[Any] = []
         if batch.table is not None:
             self._from_array(batch.table.column(name))
+        elif batch.cells is not None:
+            self._cells = batch.cells.column(name)
+            self.n_null = self._cells.n_null
         else:
             self._from_records(batch.records or [])
+
+    @property
+    def is_flat(self) -> bool:
+        """Return whether it is a column of strings."""
+        return self._flat is not None or (self._cells is not None and self._cells.is_text)
+
+    @property
+    def flat(self) -> pl.Series | None:
+        """Return the strings, null where there is none; None where it is not a column of strings."""
+        if self._flat is None and self._cells is not None and self._cells.is_text:
+            self._flat = strings(self._cells.texts()).alias(self.name)
+        return self._flat
 
     def _from_array(self, array: Any) -> None:
         self._array = array = _storage(array)
         if is_string(array.type):
-            self.flat = strings(array).alias(self.name)
-            self.n_null = self.flat.null_count()
+            self._flat = strings(array).alias(self.name)
+            self.n_null = self._flat.null_count()
 
-    def _from_records(self, records: list[dict[str, Any]]) -> None:
+    def _from_records(self, records: Sequence[dict[str, Any]]) -> None:
         name = self.name
         values = self._values = [record.get(name, MISSING) for record in records]
         types = set(map(type, values))
@@ -69,10 +89,13 @@ class Column:
         self.n_null = values.count(None) if type(None) in types else 0
         if _Missing in types:
             values = [None if value is MISSING else value for value in values]
-        self.flat = pl.Series(name, values, dtype=pl.String())
+        self._flat = pl.Series(name, values, dtype=pl.String())
 
     def values(self) -> Iterator[tuple[int, Any]]:
         """Yield (position in the batch, Python value); keys that a record does not have are left out."""
+        if self._cells is not None:
+            yield from self._cells.values()
+            return
         if self._array is None:
             yield from ((at, value) for at, value in enumerate(self._values) if value is not MISSING)
             return
@@ -82,23 +105,29 @@ class Column:
     @property
     def may_hold_chats(self) -> bool:
         """Return whether a value can be a chat, by the column's type."""
-        if self.flat is not None:
+        if self.is_flat:
             return False
+        if self._cells is not None:
+            return not self._cells.is_flat
         return self._array is None or _may_be_chat(self._array.type)
 
     def count(self) -> tuple[int, Counter[str]]:
         """Return how many non-empty texts the column holds, and its images and audio."""
         media: Counter[str] = Counter()
-        if self.flat is not None:
-            return int((self.flat.str.len_bytes() > 0).sum()), media
+        if self._cells is not None and self._cells.is_flat:
+            return self._cells.n_texts, media
+        if self._flat is not None:
+            return int((self._flat.str.len_bytes() > 0).sum()), media
         if self._array is None or _holds_map(self._array.type):
             return sum(count_left_out(value, media) for _, value in self.values()), media
         return sum(_count(chunk, media) for chunk in self._array.chunks), media
 
     def ids(self) -> pl.Series:
         """Return the column as ids, see `id_text`."""
-        if self.flat is not None:
-            return self.flat
+        if self._cells is not None:
+            return _cell_ids(self._cells)
+        if self._flat is not None:
+            return self._flat
         if self._array is not None and pa.types.is_integer(self._array.type):
             integers = pl.from_arrow(self._array)
             assert isinstance(integers, pl.Series)
@@ -106,6 +135,16 @@ class Column:
         if self._array is not None:
             return pl.Series([id_text(value) for _, value in self.values()], dtype=pl.String())
         return pl.Series([None if v is MISSING else id_text(v) for v in self._values], dtype=pl.String())
+
+
+def _cell_ids(cells: CellColumn) -> pl.Series:
+    """Return the values of JSON lines as ids."""
+    if cells.is_text_or_integer:
+        return strings(cells.texts())
+    ids: list[str | None] = [None] * len(cells)
+    for row, value in cells.values():
+        ids[row] = id_text(value)
+    return pl.Series(ids, dtype=pl.String())
 
 
 def is_string(kind: Any) -> bool:
