@@ -27,11 +27,13 @@ class Source:
 
     Attributes:
         name: unique in its pool; the path below the inputs' common folder without suffixes ("train", "en/train").
-        location: what the user named: a path, "hf:org/name:config:split@revision", or "memory".
+        location: what the user named: a path, an address such as "s3://bucket/train.jsonl",
+            "hf:org/name:config:split@revision", or "memory".
         format: jsonl | json | csv | tsv | parquet | text | arrow (a folder saved by `datasets`) | frame | list.
         compression: "", "gz" or "zst".
         relative: path below the inputs' common folder with suffixes, "" for inputs that are not files.
-        digest: "sha256:..." of the file's bytes (of the Arrow bytes of a frame).
+        digest: "sha256:..." of the file's bytes (of the Arrow bytes of a frame); of a file in a store "etag:...",
+            "version:..." or "modified:...", see formats/remote.py.
         n_bytes: size of what was digested.
         data: the frame or list itself for inputs in memory, None for files.
     """

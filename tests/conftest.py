@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from stores import Store, s3_store
 
 # No test may reach a network: a missing file in a cache is then an error at once, not a slow download.
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -56,3 +58,19 @@ def shared() -> Path:
 def shared_data(shared: Path) -> Path:
     """Return the folder of published benchmarks in `shared`; the test is skipped where it is absent."""
     return shared / "data"
+
+
+@pytest.fixture(scope="session")
+def s3_server() -> Iterator[Store]:
+    """A local S3 server; skipped without its library."""
+    pytest.importorskip("s3fs")
+    pytest.importorskip("moto")
+    with s3_store() as started:
+        yield started
+
+
+@pytest.fixture
+def store(s3_server: Store) -> Store:
+    """The local S3 server with an empty bucket."""
+    s3_server.empty()
+    return s3_server

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from auditkit.errors import BadRecordError, InputError
 from auditkit.formats.batch import SKIP_HINT, RecordBatch
 from auditkit.formats.naming import is_saved_dataset
-from auditkit.formats.streams import open_input
+from auditkit.formats.streams import open_bytes, open_input
 from auditkit.records import BadRow, Source
 
 BadRows = Literal["error", "skip"]
@@ -33,16 +33,16 @@ Placed = tuple[Any, int]
 
 
 @contextmanager
-def open_parquet(path: Path, location: str, compression: str = "") -> Iterator[Any]:
-    """Give a pyarrow ParquetFile; a compressed one is unpacked into a temporary file first.
+def open_parquet(place: Path | str, location: str, compression: str = "") -> Iterator[Any]:
+    """Give a pyarrow ParquetFile, read by ranges; a compressed one is unpacked into a temporary file first.
 
     Raises:
         BadRecordError: (line None) the file is truncated or no Parquet.
     """
-    with tempfile.TemporaryFile() as spare, path.open("rb") as plain:
+    with tempfile.TemporaryFile() as spare, open_bytes(place) as plain:
         file: IO[bytes] = plain
         if compression:
-            with open_input(path, compression) as packed:
+            with open_input(place, compression) as packed:
                 shutil.copyfileobj(packed, spare, 1 << 20)
             spare.seek(0)
             file = spare
@@ -63,9 +63,9 @@ def arrow_errors(location: str, what: str) -> Iterator[None]:
         raise BadRecordError(location, None, reason, "Copy or write the file again") from None
 
 
-def parquet_tables(path: Path, source: Source, batch_bytes: int) -> Iterator[Placed]:
+def parquet_tables(place: Path | str, source: Source, batch_bytes: int) -> Iterator[Placed]:
     """Yield a Parquet file's tables of about `batch_bytes`, row group after row group; at least one."""
-    with open_parquet(path, source.location, source.compression) as parquet:
+    with open_parquet(place, source.location, source.compression) as parquet:
         schema, meta = parquet.schema_arrow, parquet.metadata
         if not meta.num_rows:
             yield schema.empty_table(), source.n_bytes

@@ -13,6 +13,7 @@ import pyarrow as pa
 from auditkit.errors import InputError
 from auditkit.formats.columnar import frame_table, saved_dataset_files
 from auditkit.formats.naming import is_saved_dataset_dict
+from auditkit.formats.remote import is_remote, stat
 from auditkit.formats.streams import reading
 from auditkit.records import Source
 
@@ -38,9 +39,14 @@ class _Sink(io.RawIOBase):
 def digest_file(path: Path | str) -> tuple[str, int]:
     """Return ("sha256:<hex>", bytes) of a file as it lies there, or of all Arrow files of one saved Dataset in order.
 
+    A file in a store is not read: its digest is the store's, "etag:..." or "version:...".
+
     Raises:
         InputError: the file is missing or cannot be read.
     """
+    if is_remote(path):
+        there = stat(str(path))
+        return there.digest, there.n_bytes
     path = Path(path)
     files = saved_dataset_files(path, str(path)) if path.is_dir() else [path]
     sink = _Sink()
@@ -84,8 +90,13 @@ def source_path(source: Source) -> Path:
     return path
 
 
+def source_place(source: Source) -> Path | str:
+    """Return where a file source lies: its address in a store, else as `source_path`."""
+    return source.location if source.data is None and is_remote(source.location) else source_path(source)
+
+
 def digest_source(source: Source) -> tuple[str, int]:
     """Return ("sha256:<hex>", bytes) of a source as it is now."""
     if source.data is not None:
         return digest_data(source.data, source.location)
-    return digest_file(source_path(source))
+    return digest_file(source_place(source))

@@ -70,8 +70,8 @@ def decontaminated_files(folder: Path) -> tuple[str, ...] | None:
     Raises:
         InputError: the manifest is auditkit's and broken.
     """
-    manifest = _manifest(folder)
-    return None if manifest is None else _outputs(folder, manifest, "sources")
+    written = _written(folder)
+    return None if written is None else written[0]
 
 
 def bookkeeping_files(folder: Path) -> frozenset[str]:
@@ -80,29 +80,42 @@ def bookkeeping_files(folder: Path) -> frozenset[str]:
     Raises:
         InputError: the manifest is auditkit's and broken.
     """
-    manifest = _manifest(folder)
-    if manifest is None:
-        return frozenset()
-    if manifest["kind"] == SPLIT_KIND:
-        return frozenset({MANIFEST, SPLIT_FILE})
-    return frozenset({MANIFEST, REMOVED_FILE, *_outputs(folder, manifest, "benchmarks")})
+    written = _written(folder)
+    return frozenset() if written is None else written[1]
 
 
-def _manifest(folder: Path) -> dict[str, Any] | None:
-    """Return the manifest of a folder that `decontaminate` or `split` wrote, None for any other folder."""
+def _written(folder: Path) -> tuple[tuple[str, ...], frozenset[str]] | None:
     try:
-        manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
+        text = (folder / MANIFEST).read_text("utf-8")
     except (OSError, ValueError):
         return None
-    is_ours = isinstance(manifest, dict) and manifest.get("kind") in (MANIFEST_KIND, SPLIT_KIND)
-    return manifest if is_ours else None
+    return manifest_files(text, str(folder / MANIFEST))
 
 
-def _outputs(folder: Path, manifest: dict[str, Any], what: str) -> tuple[str, ...]:
+def manifest_files(text: str, location: str) -> tuple[tuple[str, ...], frozenset[str]] | None:
+    """Return the pool's files and those written beside them, below the folder of a manifest; None for another file.
+
+    Raises:
+        InputError: the manifest is auditkit's and broken.
+    """
+    try:
+        manifest = json.loads(text)
+    except ValueError:
+        return None
+    kind = manifest.get("kind") if isinstance(manifest, dict) else None
+    if kind == SPLIT_KIND:
+        return _outputs(manifest, "sources", location), frozenset({MANIFEST, SPLIT_FILE})
+    if kind == MANIFEST_KIND:
+        benchmarks = _outputs(manifest, "benchmarks", location)
+        return _outputs(manifest, "sources", location), frozenset({MANIFEST, REMOVED_FILE, *benchmarks})
+    return None
+
+
+def _outputs(manifest: dict[str, Any], what: str, location: str) -> tuple[str, ...]:
     try:
         return tuple(str(entry["output"]) for entry in manifest[what])
     except (KeyError, TypeError) as exc:
-        raise InputError(f"{folder / MANIFEST}: broken ({exc!r} is missing); write the folder again") from None
+        raise InputError(f"{location}: broken ({exc!r} is missing); write the folder again") from None
 
 
 def detect_format(path: Path | str) -> tuple[str, str]:
@@ -111,15 +124,25 @@ def detect_format(path: Path | str) -> tuple[str, str]:
     Raises:
         InputError: the suffix is unknown, or the folder was not saved by `datasets`.
     """
-    path = Path(path)
+    location, path = str(path), Path(path)
     if path.is_dir():
         if is_saved_dataset(path) or is_saved_dataset_dict(path):
             return "arrow", ""
         raise InputError(
             f"{path}: a folder that was not saved by `datasets`; name the files in it, or the folder above"
         )
-    _, kind, compression = split_suffixes(path.name)
+    return suffix_format(path.name, location)
+
+
+def suffix_format(name: str, location: str) -> tuple[str, str]:
+    """Return (format, compression) of a file by the suffixes of its name.
+
+    Raises:
+        InputError: the suffix is unknown.
+    """
+    _, kind, compression = split_suffixes(name)
     if not kind:
-        seen = f"the suffix '{path.suffix}' is unknown" if path.suffix else "the file has no suffix"
-        raise InputError(f"{path}: {seen}; expected one of {KNOWN}, or a folder saved by `datasets`")
+        suffix = PurePosixPath(name).suffix
+        seen = f"the suffix '{suffix}' is unknown" if suffix else "the file has no suffix"
+        raise InputError(f"{location}: {seen}; expected one of {KNOWN}, or a folder saved by `datasets`")
     return kind, compression

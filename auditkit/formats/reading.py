@@ -6,12 +6,13 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
-from auditkit.errors import InputError
+from auditkit.errors import BadRecordError, InputError
 from auditkit.formats import columnar
 from auditkit.formats.batch import Gatherer, Layout, RecordBatch
 from auditkit.formats.delimited import read_delimited
-from auditkit.formats.digest import source_path
+from auditkit.formats.digest import source_path, source_place
 from auditkit.formats.lines import BrokenRecordError, json_record, read_json_lines, read_text_lines
+from auditkit.formats.remote import check_unchanged, is_remote
 from auditkit.formats.streams import open_input, position, reading, refuse_binary
 from auditkit.formats.whole_json import read_json
 from auditkit.records import Source
@@ -30,7 +31,8 @@ def read_records(
 ) -> Iterator[RecordBatch]:
     """Yield the records of a source in batches of about `batch_bytes`, at least one batch, record order kept.
 
-    Memory is bounded by the batch (and one record), except for .json files, which are read whole.
+    Memory is bounded by the batch (and one record), except for .json files, which are read whole. A file in a store
+    that is another one at the end than when it was digested is an error.
 
     Args:
         source: what to read.
@@ -40,8 +42,21 @@ def read_records(
     Raises:
         BadRecordError: a broken record (line known), or a file that is truncated, corrupt, empty or of another format
             (line None), which is never skipped.
-        InputError: the file is missing or cannot be read, or data in memory has an unknown type.
+        InputError: the file is missing, cannot be read or changes meanwhile, or data in memory has an unknown type.
     """
+    if source.data is not None or not is_remote(source.location):
+        yield from _batches(source, bad_rows, batch_bytes)
+        return
+    try:
+        yield from _batches(source, bad_rows, batch_bytes)
+    except BadRecordError:
+        # A file that is replaced in mid-reading looks broken; that it was replaced is what matters.
+        check_unchanged(source.location, source.digest)
+        raise
+    check_unchanged(source.location, source.digest)
+
+
+def _batches(source: Source, bad_rows: Literal["error", "skip"], batch_bytes: int) -> Iterator[RecordBatch]:
     if source.format == "list":
         yield from _read_list(source, Gatherer(source, bad_rows, batch_bytes, Layout("json")))
     elif source.format in _ROW_FORMATS:
@@ -55,7 +70,7 @@ def read_records(
 
 def _read_rows(source: Source, gather: Gatherer) -> Iterator[RecordBatch]:
     what, read = _ROW_FORMATS[source.format]
-    with reading(source.location, source.compression), open_input(source_path(source), source.compression) as stream:
+    with reading(source.location, source.compression), open_input(source_place(source), source.compression) as stream:
         refuse_binary(stream, source.location, what)
         gather.position = lambda: position(stream) - (0 if source.compression else gather.n_ahead)
         yield from read(stream, gather)
@@ -65,10 +80,9 @@ def _tables(source: Source, batch_bytes: int) -> Iterator[columnar.Placed]:
     """Yield the Arrow tables of a columnar source, each with the bytes of the source consumed at its end."""
     if source.format == "frame":
         return columnar.frame_tables(source, batch_bytes)
-    path = source_path(source)
     if source.format == "parquet":
-        return columnar.parquet_tables(path, source, batch_bytes)
-    return columnar.saved_dataset_tables(path, source, batch_bytes)
+        return columnar.parquet_tables(source_place(source), source, batch_bytes)
+    return columnar.saved_dataset_tables(source_path(source), source, batch_bytes)
 
 
 def _read_list(source: Source, gather: Gatherer) -> Iterator[RecordBatch]:

@@ -16,12 +16,16 @@ from typing import IO, Any, cast
 import zstandard
 
 from auditkit.errors import BadRecordError, InputError, OutputError
+from auditkit.formats.remote import RemoteReader, is_remote
 
 BUFFER = 1 << 20
 #: Encoded bytes handed to a decoder at a time: it returns all they expand to, so this bounds memory. gzip makes at most
 #: a thousand times as much of them.
 GZIP_STEP, ZSTD_STEP = 1 << 16, 1 << 14
-#: Compressed files of so many bytes are decoded in a thread of their own, so many pieces of BUFFER ahead.
+#: Bytes fetched from a store at least where a file is not read from start to end.
+RANGE_BYTES = 1 << 16
+#: Files of so many bytes that are compressed or in a store are read in a thread of their own, so many pieces of
+#: BUFFER ahead.
 AHEAD_FROM_BYTES, N_AHEAD = 1 << 21, 8
 ZSTD_LEVEL = 3
 GZIP_LEVEL = 6
@@ -111,24 +115,24 @@ def _zstd_frame() -> Any:
 
 
 class _ReadAhead(io.RawIOBase):
-    """The bytes of a decoder that works in a thread of its own, a bounded number of pieces ahead.
+    """The bytes of a stream that is read in a thread of its own, a bounded number of pieces ahead.
 
-    Decoding does not hold the GIL, so one large file is decoded while its texts are scanned.
+    Decoding and fetching do not hold the GIL, so one large file is decoded while its texts are scanned.
 
     Attributes:
-        n_consumed: encoded bytes that were read for what was handed out so far.
+        n_consumed: bytes of the file that were read for what was handed out so far.
     """
 
-    def __init__(self, decoder: _Decoder) -> None:
-        self._decoder = decoder
-        self._buffered = io.BufferedReader(decoder, BUFFER)
-        self._worker = ThreadPoolExecutor(1, "auditkit-decoder")
+    def __init__(self, source: Any) -> None:
+        self._source = source
+        self._buffered = io.BufferedReader(source, BUFFER)
+        self._worker = ThreadPoolExecutor(1, "auditkit-ahead")
         self._pieces = deque(self._worker.submit(self._next_piece) for _ in range(N_AHEAD))
         self._ready = memoryview(b"")
         self.n_consumed = 0
 
     def _next_piece(self) -> tuple[bytes, int]:
-        return self._buffered.read(BUFFER), self._decoder.n_consumed
+        return self._buffered.read(BUFFER), self._source.n_consumed
 
     def readable(self) -> bool:
         return True
@@ -149,19 +153,29 @@ class _ReadAhead(io.RawIOBase):
         super().close()
 
 
-def open_input(path: Path, compression: str) -> io.BufferedReader:
-    """Return a buffered stream of the decoded bytes of a file; to be used inside `reading(...)`.
+def open_bytes(place: Path | str) -> io.BufferedReader:
+    """Return a seekable stream of the bytes of a file, on disk or (read by ranges) in a store."""
+    if is_remote(place):
+        return io.BufferedReader(RemoteReader(str(place), RANGE_BYTES), RANGE_BYTES)
+    return io.BufferedReader(io.FileIO(place), BUFFER)
+
+
+def open_input(place: Path | str, compression: str) -> io.BufferedReader:
+    """Return a buffered stream of the decoded bytes of a file or address; to be used inside `reading(...)`.
 
     All members of a gzip file and all frames of a zstd file are read. A stream that ends early raises EOFError.
     """
-    file: io.BufferedReader = io.BufferedReader(io.FileIO(path), BUFFER)
+    raw: io.FileIO | RemoteReader = RemoteReader(str(place)) if is_remote(place) else io.FileIO(place)
+    is_large = raw.seek(0, io.SEEK_END) >= AHEAD_FROM_BYTES
+    raw.seek(0)
     if not compression:
-        return file
+        is_fetched_ahead = is_large and isinstance(raw, RemoteReader)
+        return io.BufferedReader(_ReadAhead(raw) if is_fetched_ahead else raw, BUFFER)
+    file = io.BufferedReader(raw, BUFFER)
     if not file.peek(1):
         file.close()
         raise EOFError("the compressed file is empty")
     decoder = _Decoder(file, compression)
-    is_large = path.stat().st_size >= AHEAD_FROM_BYTES
     return io.BufferedReader(_ReadAhead(decoder) if is_large else decoder, BUFFER)
 
 

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from auditkit.errors import OutputError
 from auditkit.formats.batch import RecordBatch
 from auditkit.formats.columnar import arrow_errors, open_parquet
-from auditkit.formats.digest import source_path
+from auditkit.formats.digest import source_path, source_place
 from auditkit.formats.writing import FileWriter, RecordWriter
 from auditkit.records import Source
 
@@ -78,8 +78,7 @@ class ParquetWriter(FileWriter):
         """Return the writer's options that give what the source has."""
         if self._source.format != "parquet":
             return {"compression": "zstd"}
-        path = source_path(self._source)
-        with open_parquet(path, self._source.location, self._source.compression) as file:
+        with open_parquet(source_place(self._source), self._source.location, self._source.compression) as file:
             meta = file.metadata
             if not meta.num_row_groups or not meta.num_columns:
                 return {}

@@ -23,9 +23,10 @@ import polars as pl
 
 from auditkit.errors import BenchmarkError, UsageError, nearest
 from auditkit.formats import bare_name, digest_data, is_saved_dataset, is_saved_dataset_dict
+from auditkit.formats.remote import is_remote
 from auditkit.read.assemble import assemble
 from auditkit.read.cache import cached_source, default_folder, file_source
-from auditkit.read.hub import HubName, parse_hub_name
+from auditkit.read.hub import HubName, is_hub_name, parse_hub_name
 from auditkit.read.paths import exists
 from auditkit.read.registry import Registered, known_names, lookup
 from auditkit.read.remote import OFFLINE_HINT, hub_location, load_split, revision_of
@@ -143,9 +144,9 @@ def parse_spec(text: str) -> Spec:
     """
     name, target = _split_name(text)
     target, columns = _split_columns(target)
-    if not name and not target.startswith("hf:") and _is_bare(target) and lookup(target) is not None:
+    if not name and not is_hub_name(target) and _is_bare(target) and lookup(target) is not None:
         return Spec(target, None, columns)
-    if target.startswith("hf:"):
+    if is_hub_name(target):
         return Spec(name, target, columns)
     if not _exists(target):
         raise _not_there(text, name, target)
@@ -166,7 +167,7 @@ def _split_name(text: str) -> tuple[str, str]:
 
 def _split_columns(target: str) -> tuple[str, tuple[str, ...]]:
     """Return (target, columns) of TARGET::COLUMN,COLUMN; a Hub spec may hold "::" itself and has no such end."""
-    if target.startswith("hf:") or "::" not in target:
+    if is_hub_name(target) or "::" not in target:
         return target, ()
     target, _, listed = target.rpartition("::")
     columns = tuple(column.strip() for column in listed.split(","))
@@ -180,7 +181,7 @@ def _expanded(target: str) -> str:
 
 
 def _exists(target: str) -> bool:
-    return exists(_expanded(target))
+    return is_remote(target) or exists(_expanded(target))
 
 
 def _is_bare(target: str) -> bool:
@@ -214,8 +215,10 @@ def _open(spec: Spec, folder: Path, number: int) -> Benchmark:
     name = _checked_name(entry.name if entry else spec.name)
     if not isinstance(spec.target, str):
         return assemble(_memory_source(name or _unnamed(number), spec.target), entry, spec.columns)
-    if spec.target.startswith("hf:"):
+    if is_hub_name(spec.target):
         return _open_hub(parse_hub_name(spec.target), name, entry)
+    if is_remote(spec.target):
+        return assemble(file_source(name or _checked_name(_stem(Path(spec.target))), spec.target), entry, spec.columns)
     path = Path(spec.target)
     return assemble(file_source(name or _checked_name(_stem(path)), _one_split(path)), entry, spec.columns)
 

@@ -99,11 +99,11 @@ def cached_source(entry: Registered, folder: Path) -> tuple[Source, Locked] | No
     return source, locked
 
 
-def file_source(name: str, path: Path) -> Source:
-    """Return a file (or a folder saved by `datasets`) as the source of benchmark `name`."""
-    kind, compression = detect_format(path)
-    digest, n_bytes = digest_file(path)
-    return Source(name, str(path), kind, compression, path.name, digest, n_bytes)
+def file_source(name: str, place: Path | str) -> Source:
+    """Return a file, an address, or a folder saved by `datasets` as the source of benchmark `name`."""
+    kind, compression = detect_format(place)
+    digest, n_bytes = digest_file(place)
+    return Source(name, str(place), kind, compression, Path(place).name, digest, n_bytes)
 
 
 # ---------------------------------------------------------------- pull

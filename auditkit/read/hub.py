@@ -31,6 +31,11 @@ class HubName:
     revision: str = ""
 
 
+def is_hub_name(text: str) -> bool:
+    """Return whether a text names a data set of the Hub ("hf:org/name"), not a file there ("hf://...")."""
+    return text.startswith(PREFIX) and not text.startswith(f"{PREFIX}//")
+
+
 def parse_hub_name(text: str) -> HubName:
     """Return the parts of "hf:org/name:config:split@revision".
 

@@ -13,9 +13,10 @@ from pathlib import Path
 from auditkit.errors import InputError, nearest
 from auditkit.formats import decontaminated_files, detect_format, is_saved_dataset, is_saved_dataset_dict
 from auditkit.formats.naming import KNOWN, bookkeeping_files, split_suffixes
+from auditkit.formats.remote import RemoteFile
 
 #: Files that `datasets` writes beside the data; their suffix is that of data.
-_BESIDE = frozenset({"dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json"})
+BESIDE = frozenset({"dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json"})
 _SHOWN = 5
 
 
@@ -27,16 +28,20 @@ class File:
         location: as the user named it, or below what they named.
         format, compression: see records.Source.
         split: of a saved DatasetDict, whose folder `location` is; else "".
+        remote: of a file in a store, what the store says of it.
     """
 
     location: str
     format: str
     compression: str = ""
     split: str = ""
+    remote: RemoteFile | None = None
 
     @property
     def path(self) -> Path:
-        """Return the absolute path that names the source, links not followed."""
+        """Return the absolute path that names the source, links not followed; of a file in a store /SCHEME/REST."""
+        if self.remote is not None:
+            return Path("/", *self.location.split("://", 1))
         return Path(os.path.abspath(self.location)) / self.split  # noqa: PTH100 (resolve would follow links)
 
 
@@ -157,7 +162,7 @@ def _add_folder(folder: str, found: Expanded, above: set[tuple[int, int]]) -> No
 def _add_file(text: str, name: str, found: Expanded) -> None:
     """Add a file that was not named one by one: only with a known suffix."""
     _, kind, compression = split_suffixes(name)
-    if not kind or name in _BESIDE or name.startswith("."):
+    if not kind or name in BESIDE or name.startswith("."):
         found.skipped.append(text)
     elif not Path(text).exists():
         raise InputError(f"{text}: a link to a file that is not there; mend or remove it")

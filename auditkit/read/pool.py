@@ -14,7 +14,8 @@ import polars as pl
 from auditkit.errors import InputError
 from auditkit.formats import bare_name, digest_data, digest_file
 from auditkit.formats.naming import split_suffixes
-from auditkit.read import hub, paths
+from auditkit.formats.remote import is_remote
+from auditkit.read import hub, paths, stores
 from auditkit.read.chats import wanted_roles
 from auditkit.read.labels import check_rules
 from auditkit.read.pool_fields import check_fields
@@ -22,8 +23,8 @@ from auditkit.records import Pool, ReadSettings, Source
 
 MEMORY = "memory"
 _KINDS = (
-    "a path, folder, glob pattern, hf:org/name, polars, pandas or pyarrow frame, datasets.Dataset, list of texts or "
-    "dicts, or a dict of name -> one of these"
+    "a path, folder, glob pattern, s3:// or other address, hf:org/name, polars, pandas or pyarrow frame, "
+    "datasets.Dataset, list of texts or dicts, or a dict of name -> one of these"
 )
 
 
@@ -49,11 +50,11 @@ def open_pool(inputs: Any, settings: ReadSettings | None = None) -> Pool:
     """Return the sources of a pool: named, digested, not yet read.
 
     Args:
-        inputs: a path, a folder, a glob pattern, "hf:org/name:config:split@revision", a frame (polars, pandas,
-            pyarrow), a `datasets` Dataset or DatasetDict, a list of texts, a list of dicts; or several: a tuple, a list
-            of such things, or a dict of name -> thing. Strings in a tuple are paths. A list of strings is a list of
-            paths where each exists, is a Hub name, or has the suffix of data; else it is a list of texts. A list in a
-            dict is always data.
+        inputs: a path, a folder, a glob pattern, the same in a store ("s3://bucket/folder", see formats/remote.py),
+            "hf:org/name:config:split@revision", a frame (polars, pandas, pyarrow), a `datasets` Dataset or DatasetDict,
+            a list of texts, a list of dicts; or several: a tuple, a list of such things, or a dict of name -> thing.
+            Strings in a tuple are paths. A list of strings is a list of paths where each exists, is a Hub name or an
+            address, or has the suffix of data; else it is a list of texts. A list in a dict is always data.
         settings: checked here, so that a wrong one stops before the pool is read.
 
     Raises:
@@ -133,14 +134,14 @@ def _is_data(value: list[Any], key: str) -> bool:
 def _is_path(text: str) -> bool:
     if "\n" in text or len(text) > 4096 or not text:
         return False
-    return text.startswith(hub.PREFIX) or bool(split_suffixes(Path(text).name)[1]) or paths.exists(text)
+    return hub.is_hub_name(text) or is_remote(text) or bool(split_suffixes(Path(text).name)[1]) or paths.exists(text)
 
 
 def _named(text: str, key: str, skipped: list[str]) -> Iterator[_Input]:
-    if text.startswith(hub.PREFIX):
+    if hub.is_hub_name(text):
         yield from _splits(hub.load_hub(text), text, key)
         return
-    expanded = paths.expand(text)
+    expanded = stores.expand(text) if is_remote(text) else paths.expand(text)
     skipped.extend(expanded.skipped)
     for file in expanded.files:
         yield _Input(file.location, file.format, key, file=file)
@@ -163,16 +164,22 @@ def _refuse_twice(found: list[_Input]) -> None:
     for item in found:
         if item.file is None:
             continue
-        try:
-            status = Path(item.location).stat()
-        except OSError as exc:
-            raise InputError(f"{item.location}: cannot be read ({exc.strerror}); check the path") from None
-        identity = (status.st_dev, status.st_ino, item.file.split)
+        identity = _identity(item.location, item.file)
         if identity in seen:
             other = seen[identity]
             what = "is given twice" if other == item.location else f"is the same file as {other}"
             raise InputError(f"{item.location}: {what}; name each file once")
         seen[identity] = item.location
+
+
+def _identity(location: str, file: paths.File) -> tuple[Any, ...]:
+    if file.remote is not None:
+        return (location,)
+    try:
+        status = Path(location).stat()
+    except OSError as exc:
+        raise InputError(f"{location}: cannot be read ({exc.strerror}); check the path") from None
+    return (status.st_dev, status.st_ino, file.split)
 
 
 def _relatives(found: list[_Input]) -> list[str]:
@@ -219,5 +226,8 @@ def _source(item: _Input, name: str, relative: str) -> Source:
     if item.file is None:
         digest, n_bytes = digest_data(item.data, item.location)
         return replace(source, digest=digest, n_bytes=n_bytes)
+    if item.file.remote is not None:
+        digest, n_bytes = item.file.remote.digest, item.file.remote.n_bytes
+        return replace(source, compression=item.file.compression, digest=digest, n_bytes=n_bytes)
     digest, n_bytes = digest_file(Path(item.location, item.file.split) if item.file.split else Path(item.location))
     return replace(source, compression=item.file.compression, digest=digest, n_bytes=n_bytes)

@@ -81,8 +81,8 @@ def test_a_decoder_stays_a_bounded_way_ahead_and_ends_when_it_is_closed(
     raw = stream.raw
     assert isinstance(raw, streams._ReadAhead)
     assert len(raw._pieces) == streams.N_AHEAD
-    names = [thread.name for thread in threading.enumerate() if thread.name.startswith("auditkit-decoder")]
+    names = [thread.name for thread in threading.enumerate() if thread.name.startswith("auditkit-ahead")]
     assert len(names) == 1
     stream.close()
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("auditkit-decoder")]
-    assert raw._decoder.n_consumed <= path.stat().st_size
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("auditkit-ahead")]
+    assert raw._source.n_consumed <= path.stat().st_size

@@ -21,8 +21,8 @@ from auditkit.records import LabelRule, ReadSettings
 
 LINE = b'{"text": "a"}\n'
 KINDS = (
-    "a path, folder, glob pattern, hf:org/name, polars, pandas or pyarrow frame, datasets.Dataset, list of texts or "
-    "dicts, or a dict of name -> one of these"
+    "a path, folder, glob pattern, s3:// or other address, hf:org/name, polars, pandas or pyarrow frame, "
+    "datasets.Dataset, list of texts or dicts, or a dict of name -> one of these"
 )
 SUFFIXES = ".jsonl, .ndjson, .json, .csv, .tsv, .parquet, .txt, each plain or with .gz or .zst"
 
