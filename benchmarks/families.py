@@ -31,6 +31,7 @@ from auditkit.stories.families import joining_texts
 from auditkit.stories.near import FamilySettings, NearIndex, self_join
 from auditkit.stories.pool_rows import read_rows
 from auditkit.verify.condemned import condemned
+from auditkit.verify.scores import by_word
 
 MAX_TEXTS = (32, 128)
 LONGEST, BLOCK, SEED = 1000, 512, 1
@@ -61,8 +62,8 @@ def truth(index: NearIndex, rows: Rows, sample: int) -> dict[str, pl.DataFrame]:
     rules, texts = index.prepared.rules, index.texts.canonicals
     short = np.array([i for i, text in enumerate(texts) if len(text) <= LONGEST], np.int64)
     by_letter = alike([texts[i] for i in short], min(rules.near.ratio, rules.near.common_ratio))
-    by_word = alike([index.prepared.sorted_texts[i] for i in short], rules.near.token_sort)
-    pairs = np.unique(np.sort(short[np.concatenate([by_letter, by_word])], axis=1), axis=0)
+    by_words = alike(by_word([texts[i] for i in short]), rules.near.token_sort)
+    pairs = np.unique(np.sort(short[np.concatenate([by_letter, by_words])], axis=1), axis=0)
     pairs = np.concatenate([pairs, pairs[:, ::-1]])
     chosen = np.random.default_rng(SEED).choice(len(texts), min(sample, len(texts)), replace=False)
     grid = np.stack(np.meshgrid(np.sort(chosen), np.arange(len(texts)), indexing="ij"), axis=-1).reshape(-1, 2)

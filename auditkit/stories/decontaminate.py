@@ -18,7 +18,7 @@ from auditkit.split.decontaminate import decontaminate as write_clean
 from auditkit.split.emit import Rescan
 from auditkit.stories.scan import ADDRESS, Scanner
 from auditkit.stories.settings import MEMORY, AuditSettings, from_plain, named_folders
-from auditkit.verify.matches import VERIFIED
+from auditkit.verify.records import VERIFIED
 from auditkit.verify.verdicts import conclude
 
 

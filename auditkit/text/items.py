@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from auditkit import tables
 from auditkit.text.normalise import Tokens, tokenise
+from auditkit.text.spans import n_spaces, wholes
 
 #: Share of one-character tokens of scripts without spaces from which a text counts as unspaced.
 UNSPACED_SHARE = 0.5
@@ -39,20 +40,13 @@ class ItemTexts:
     @cached_property
     def canonicals(self) -> list[str]:
         """The canonical text of each distinct text."""
-        return [self.tokens.canonical(i) for i in range(len(self.tokens))]
+        return wholes(self.tokens, np.arange(len(self)))
 
     @cached_property
     def are_unspaced(self) -> NDArray[np.bool_]:
         """Whether most tokens of a text are single characters of a script without spaces. Shape [m]."""
-        return np.array(
-            [is_unspaced(text, int(n)) for text, n in zip(self.canonicals, self.tokens.lengths, strict=True)],
-            np.bool_,
-        )
-
-
-def is_unspaced(canonical: str, n_tokens: int) -> bool:
-    """Return whether a canonical text of `n_tokens` tokens is mostly in a script without spaces."""
-    return n_tokens > 0 and (n_tokens - 1 - canonical.count(" ")) >= UNSPACED_SHARE * n_tokens
+        n_tokens = self.tokens.lengths
+        return (n_tokens > 0) & (n_tokens - 1 - n_spaces(self.tokens) >= UNSPACED_SHARE * n_tokens)
 
 
 def distinct_texts(items: pl.DataFrame, *, min_answer_tokens: int) -> ItemTexts:

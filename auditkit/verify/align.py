@@ -1,4 +1,4 @@
-"""Where the shared text lies: token ranges of a pair, then characters of the texts as read."""
+"""Where the shared text of one pair lies: ranges of tokens; and which view of the text as read showed it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from rapidfuzz import fuzz
 from rapidfuzz.distance import LCSseq
 
-from auditkit.text.spans import Placed
 from auditkit.text.unicode import ignored_pattern
-from auditkit.verify.decide import Decision
+
+#: Where tokens start and end in a canonical text, in characters: int64 [n_tokens] each.
+Letters = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Spans:
     """Token ranges, half open: of the row (from its first token) and of the item."""
 
@@ -34,24 +35,11 @@ def stands_at(needle: NDArray[np.uint64], tokens: NDArray[np.uint64]) -> int:
     return next((int(at) for at in starts if np.array_equal(tokens[at : at + len(needle)], needle)), -1)
 
 
-def align(decision: Decision, window: list[str], window_text: str, first: int, item: list[str], item_text: str,
-          n_row: int) -> Spans:  # fmt: skip
-    """Return the token ranges that a decision rests on.
-
-    Exact and near copies are whole rows. Inside longer rows the range is that of the best alignment of the item
-    (rapidfuzz partial_ratio_alignment), widened to whole tokens; a row that is a part of the item is aligned in it.
-    """
-    whole_row, whole_item = (0, n_row), (0, len(item))
-    if decision.tier in ("exact", "near"):
-        return Spans(whole_row, whole_item)
-    alignment = fuzz.partial_ratio_alignment(item_text, window_text)
-    if alignment is None:
-        return Spans(whole_row, whole_item)
-    in_item = _tokens_between(item, item_text, alignment.src_start, alignment.src_end)
-    in_window = _tokens_between(window, window_text, alignment.dest_start, alignment.dest_end)
-    if decision.is_partial and n_row < len(item):
-        return Spans(whole_row, in_item)
-    return Spans((first + in_window[0], first + in_window[1]), in_item)
+def tokens_between(letters: Letters, start: int, end: int) -> tuple[int, int]:
+    """Return the range of tokens of which at least half lies in characters [start, end), or all where none does."""
+    middles = ((letters[0] + letters[1] - 1) / 2).tolist()
+    first, last = bisect_left(middles, start), bisect_right(middles, end - 1)
+    return (first, last) if last > first else (0, len(middles))
 
 
 @dataclass(frozen=True)
@@ -95,24 +83,6 @@ def kept(item_text: str, window_text: str) -> float:
     return float(LCSseq.similarity(item, window)) / shorter
 
 
-def _tokens_between(tokens: list[str], text: str, start: int, end: int) -> tuple[int, int]:
-    """Return the range of tokens of which at least half lies in characters [start, end) of the canonical text."""
-    middles, at = [], 0
-    for token in tokens:
-        at = text.index(token, at)
-        middles.append(at + (len(token) - 1) / 2)
-        at += len(token)
-    first, last = bisect_left(middles, start), bisect_right(middles, end - 1)
-    return (first, last) if last > first else (0, len(tokens))
-
-
-def characters(placed: list[Placed], span: tuple[int, int]) -> tuple[int, int]:
-    """Return the characters of the text as read that a token range covers."""
-    if not placed:
-        return 0, 0
-    return placed[span[0]].start, placed[span[1] - 1].end
-
-
 def view_of(text: str) -> str:
     """Return which normalisation a stretch of text needed: canonical, compatibility, invisible, or the last two."""
     if text.isascii():
@@ -124,10 +94,12 @@ def view_of(text: str) -> str:
     return "+".join(parts) or "canonical"
 
 
-def numbers_differ(row: list[str], item: list[str]) -> bool:
-    """Return whether some number of the item (a token with a digit) is missing from the row, counted with repeats."""
-    return not _numbers(item) <= _numbers(row)
+def numbers_differ(row: NDArray[np.uint64], numbers: NDArray[np.uint64]) -> bool:
+    """Return whether some number of an item is missing from the row, counted with repeats.
 
-
-def _numbers(tokens: list[str]) -> Counter[str]:
-    return Counter(token for token in tokens if any(char.isdigit() for char in token))
+    Args:
+        row: token hashes of the row.
+        numbers: token hashes of the item's numbers.
+    """
+    wanted = Counter(numbers.tolist())
+    return any(np.count_nonzero(row == number) < n for number, n in wanted.items())

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from auditkit.verify.items import PreparedItems, at_least
+from auditkit.verify.windows import Windows
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Pair:
     """One candidate with its scores; lengths in tokens.
 
     Attributes:
-        text: index of the distinct item text.
         is_equal: row and item have the same tokens.
         holds_item: the item's tokens stand together in the window.
         is_held: the row's tokens stand together in the item.
         run: tokens of the longest stretch that window and item share unchanged.
         kept: share of the letters of the shorter one that the best stretch of the longer one keeps, in order; 0 where
             `partial` reaches no rule.
-        lacks_only_common: every item token that the row lacks is common in the benchmarks.
+        lacks_only_common: every item token that the row lacks is common in the benchmarks; False where `ratio` alone
+            decides.
     """
 
-    text: int
     n_item: int
     n_row: int
     n_characters: int
@@ -38,7 +41,7 @@ class Pair:
     kept: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Decision:
     """What a pair is.
 
@@ -60,9 +63,19 @@ class Decision:
     is_stretch: bool = False
 
 
-def decide(pair: Pair, prepared: PreparedItems, tiers: frozenset[str]) -> Decision | None:
-    """Return the strongest decision for a pair among the tiers that run, or None where no rule is reached."""
-    return next(iter(decisions(pair, prepared, tiers)), None)
+def are_settled(windows: Windows, tiers: frozenset[str]) -> NDArray[np.bool_]:
+    """Return which windows are condemned whatever their letters: equal rows, and whole unchanged items. Bool [n].
+
+    `decisions` puts these rules first, and neither numbers nor templates weaken them: nothing of the item is missing.
+    """
+    rules = windows.prepared.rules
+    n_characters = windows.prepared.n_characters[windows.text]
+    is_long = (windows.n_item >= rules.contained.min_tokens) & (n_characters >= rules.contained.min_characters)
+    is_long = np.where(windows.are_unspaced, windows.n_item >= rules.contained.min_unspaced, is_long)
+    are_exact = windows.are_equal & rules.exact.condemns & ("exact" in tiers)
+    are_held = windows.hold_item & ~windows.are_equal & is_long & ("contained" in tiers)
+    settled: NDArray[np.bool_] = are_exact | are_held
+    return settled
 
 
 def decisions(pair: Pair, prepared: PreparedItems, tiers: frozenset[str]) -> list[Decision]:

@@ -1,9 +1,10 @@
-"""The benchmark's side of verification, prepared once: sorted words, common words, templates, shingles."""
+"""The benchmark's side of verification, prepared once: sizes, common words, templates, numbers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import polars as pl
@@ -11,6 +12,8 @@ from numpy.typing import NDArray
 
 from auditkit.kernels.hashing import EMPTY_SEQUENCE, extend_all
 from auditkit.text.items import ItemTexts
+from auditkit.text.normalise import Tokens
+from auditkit.text.spans import n_characters, stretches
 from auditkit.verify.rules import Rules
 
 #: A word must be in this many texts to count as common, however few texts there are.
@@ -19,21 +22,26 @@ MIN_COMMON_TEXTS = 5
 
 @dataclass(frozen=True)
 class PreparedItems:
-    """What every verification looks up.
+    """What every verification looks up; nothing of it changes, so threads share it.
 
     Attributes:
         items: the distinct texts.
         rules: the rules in force.
-        sorted_texts: per text its words in alphabetical order (rapidfuzz's token_sort of the canonical text).
         common: hashes of tokens that are common in the benchmarks.
         in_template: per token of all texts, whether it belongs to text that many items share: bool [n_tokens].
+        is_number: per token of all texts, whether it has a digit of any script: bool [n_tokens].
+        has_template, has_number: per text, whether any of its tokens is such: bool [m].
+        n_characters: characters of each canonical text: int64 [m].
     """
 
     items: ItemTexts
     rules: Rules
-    sorted_texts: list[str]
     common: frozenset[int]
     in_template: NDArray[np.bool_]
+    is_number: NDArray[np.bool_]
+    has_template: NDArray[np.bool_]
+    has_number: NDArray[np.bool_]
+    n_characters: NDArray[np.int64]
 
     def tokens(self, text: int) -> NDArray[np.uint64]:
         """Return the token hashes of one distinct text."""
@@ -45,43 +53,69 @@ class PreparedItems:
         tokens = self.items.tokens
         return self.in_template[tokens.offsets[text] : tokens.offsets[text + 1]]
 
+    def number_mask(self, text: int) -> NDArray[np.bool_]:
+        """Return which tokens of one distinct text have a digit."""
+        tokens = self.items.tokens
+        return self.is_number[tokens.offsets[text] : tokens.offsets[text + 1]]
+
 
 def prepare(items: ItemTexts, rules: Rules) -> PreparedItems:
     """Return the items with all that verification needs of them."""
-    sorted_texts = [" ".join(sorted(text.split())) for text in items.canonicals]
-    return PreparedItems(items, rules, sorted_texts, _common(items, rules), _template_tokens(items, rules))
+    in_template, is_number = _template_tokens(items, rules), _numbers(items.tokens)
+    return PreparedItems(
+        items=items,
+        rules=rules,
+        common=_common(items, rules),
+        in_template=in_template,
+        is_number=is_number,
+        has_template=_any_token(items.tokens, in_template),
+        has_number=_any_token(items.tokens, is_number),
+        n_characters=n_characters(items.tokens),
+    )
+
+
+@cache
+def fraction(share: float) -> Fraction:
+    """Return a share as it is written: 0.6 is 3 of 5."""
+    return Fraction(str(share))
 
 
 def at_least(count: int, share: float, size: int) -> bool:
     """Return whether count / size reaches `share`, by integers: 3 of 5 reaches 0.6."""
-    exact = Fraction(str(share))
+    exact = fraction(share)
     return count * exact.denominator >= exact.numerator * size
-
-
-def shingles(tokens: NDArray[np.uint64], size: int) -> NDArray[np.uint64]:
-    """Return the distinct hashes of `size` tokens in a row, sorted; of all tokens where there are fewer."""
-    size = min(size, len(tokens))
-    if size == 0:
-        return np.empty(0, np.uint64)
-    n = len(tokens) - size + 1
-    value = np.full(n, EMPTY_SEQUENCE, np.uint64)
-    for i in range(size):
-        value = extend_all(value, tokens[i : i + n])
-    return np.unique(value)
-
-
-def shingle_size(n_tokens: int) -> int:
-    """Return the shingle size in tokens for an item of `n_tokens`: 3, or 2 and 1 for short ones."""
-    return 3 if n_tokens >= 8 else 2 if n_tokens >= 5 else 1
 
 
 def _common(items: ItemTexts, rules: Rules) -> frozenset[int]:
     tokens = items.tokens
     text = np.repeat(np.arange(len(items)), tokens.lengths)
     spread = pl.DataFrame({"token": tokens.hashes, "text": text}).unique().group_by("token").len()
-    share = Fraction(str(rules.near.common_share))
+    share = fraction(rules.near.common_share)
     least = max(MIN_COMMON_TEXTS, -(-share.numerator * len(items) // share.denominator))
     return frozenset(spread.filter(pl.col("len") >= least)["token"].to_list())
+
+
+def _any_token(tokens: Tokens, where: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return per text whether `where` holds for any of its tokens: bool [m]."""
+    before = np.concatenate([np.zeros(1, np.int64), np.cumsum(where)])
+    result: NDArray[np.bool_] = before[tokens.offsets[1:]] > before[tokens.offsets[:-1]]
+    return result
+
+
+def _numbers(tokens: Tokens) -> NDArray[np.bool_]:
+    """Return which tokens have a digit: bool [n_tokens]."""
+    starts = np.repeat(tokens.text_offsets[:-1], tokens.lengths) + tokens.starts
+    if len(starts) == 0:
+        return np.zeros(0, np.bool_)
+    # From one token's start to the next there is at most a space besides the token.
+    has_digit = np.logical_or.reduceat((tokens.text >= ord("0")) & (tokens.text <= ord("9")), starts)
+    beyond_ascii = np.flatnonzero(np.logical_or.reduceat(tokens.text >= 0x80, starts))
+    _, first, inverse = np.unique(tokens.hashes[beyond_ascii], return_index=True, return_inverse=True)
+    token = beyond_ascii[first]
+    text = np.searchsorted(tokens.offsets, token, side="right") - 1
+    words = stretches(tokens, text, token - tokens.offsets[text], token - tokens.offsets[text] + 1)
+    has_digit[beyond_ascii] = np.array([any(map(str.isdigit, word)) for word in words], np.bool_)[inverse]
+    return has_digit
 
 
 def _template_tokens(items: ItemTexts, rules: Rules) -> NDArray[np.bool_]:
@@ -95,7 +129,7 @@ def _template_tokens(items: ItemTexts, rules: Rules) -> NDArray[np.bool_]:
         value = extend_all(value, tokens.hashes[start + i])
     owners = items.parts.select("benchmark", pl.col("text_index").alias("text")).unique()
     sizes = owners.group_by("benchmark").agg(pl.len().alias("size"))
-    share = Fraction(str(rule.share))
+    share = fraction(rule.share)
     grams = pl.DataFrame({"start": start, "gram": value, "text": text[start]}).join(owners, on="text")
     shared = grams.join(sizes, on="benchmark").filter(
         (pl.col("text").n_unique().over("benchmark", "gram") >= rule.min_texts)

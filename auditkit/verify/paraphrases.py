@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
 from auditkit import tables
 from auditkit.text.normalise import Tokens
-from auditkit.verify.align import characters, numbers_differ, view_of
 from auditkit.verify.items import PreparedItems
-from auditkit.verify.matches import VERIFIED
-from auditkit.verify.scores import score
-from auditkit.verify.shard import ShardRows, overlap
+from auditkit.verify.records import completed
+from auditkit.verify.scores import whole_rows
+from auditkit.verify.windows import Windows
 
 
 def verify_paraphrases(
@@ -30,33 +30,25 @@ def verify_paraphrases(
         ["unit", "text"], keep="first", maintain_order=True
     )
     best = best.join(lexical.select("unit", "text"), on=["unit", "text"], how="anti").sort("unit", "text")
-    rows, scores = ShardRows(texts, tokens), score(best, tokens, prepared)
-    records = []
-    for i, (unit, text, encoder, cosine) in enumerate(best.select("unit", "text", "detector", "cosine").iter_rows()):
-        placed, item = rows.placed(unit), prepared.items.tokens.words(text)
-        start, end = characters(placed, (0, len(placed)))
-        rule = encoder if encoder in ("minilm", "multilingual") else "other"
-        records.append(
-            {
-                "unit": unit,
-                "text": text,
-                "tier": "paraphrase",
-                "verdict": "review",
-                "rule": f"paraphrase.{rule}",
-                "threshold": prepared.rules.paraphrase.threshold(encoder),
-                **overlap(unit, text, rows, prepared),
-                "ratio": float(scores.token_sort[i]),
-                "ratio_kind": "token_sort_ratio",
-                "cosine": cosine,
-                "encoder": encoder,
-                "row_start": start,
-                "row_end": end,
-                "item_first": 0,
-                "item_last": len(item),
-                "view": view_of(texts[unit][start:end]),
-                "numbers_differ": numbers_differ([p.token for p in placed], item),
-                "is_partial": False,
-                "row_sequence": int(tokens.sequences[unit]),
-            }
-        )
-    return pl.DataFrame(records, schema=VERIFIED, orient="row")
+    windows = Windows.of(best, tokens, prepared)
+    _, token_sort = whole_rows(windows, np.arange(len(windows)), least=0.0)
+    encoder, rule = pl.col("detector"), prepared.rules.paraphrase
+    named = pl.when(encoder.is_in(["minilm", "multilingual"])).then(encoder).otherwise(pl.lit("other"))
+    decided = best.select(
+        "unit",
+        "text",
+        pl.lit("paraphrase").alias("tier"),
+        pl.lit("review").alias("verdict"),
+        pl.format("paraphrase.{}", named).alias("rule"),
+        pl.Series("threshold", [rule.threshold(name) for name in best["detector"]], dtype=pl.Float64),
+        pl.Series("ratio", token_sort, dtype=pl.Float64),
+        pl.lit("token_sort_ratio").alias("ratio_kind"),
+        "cosine",
+        encoder.alias("encoder"),
+        pl.lit(0, pl.Int64).alias("item_first"),
+        pl.Series("item_last", windows.n_item, dtype=pl.Int64),
+        pl.lit(False).alias("is_partial"),
+        pl.lit(0, pl.Int64).alias("row_first"),
+        pl.Series("row_last", windows.n_row, dtype=pl.Int64),
+    )  # fmt: skip
+    return completed(decided, texts, tokens, prepared)

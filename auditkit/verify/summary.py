@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
+import numpy as np
 import polars as pl
 
 from auditkit import tables
 from auditkit.records import TIERS, Benchmark, BenchmarkResult, SourceResult
 from auditkit.text.items import ItemTexts
-from auditkit.text.normalise import canonical
+from auditkit.text.normalise import tokenise
+from auditkit.text.spans import wholes
 
 ITEM = ["benchmark", "item"]
 
@@ -27,14 +30,12 @@ def item_results(
         counts: benchmark -> number of records.
     """
     every = pl.concat(
-        [pl.DataFrame({"benchmark": name, "item": range(n)}, schema={"benchmark": pl.String, "item": pl.Int64})
+        [pl.select(pl.lit(name, pl.String).alias("benchmark"), pl.int_range(n, dtype=pl.Int64).alias("item"))
          for name, n in counts.items()]
     )  # fmt: skip
     matchable = texts.parts.select(ITEM).unique().with_columns(pl.lit(False).alias("is_unmatchable"))
-    about = items.group_by(ITEM, maintain_order=True).agg(
-        pl.col("item_id", "slice", "label").first(),
-        pl.struct("kind", "text").map_batches(_digests, return_dtype=pl.String, returns_scalar=True).alias("digest"),
-    )
+    about = items.group_by(ITEM, maintain_order=True).agg(pl.col("item_id", "slice", "label").first())
+    about = about.with_columns(_digests(items))
     rank = pl.col("tier").replace_strict(TIERS, range(len(TIERS)), return_dtype=pl.Int64)
     condemned = pl.col("verdict") == "contaminated"
     rows = pl.struct("pool", "row")
@@ -65,12 +66,14 @@ def item_results(
     ).pipe(tables.check, tables.ITEM_RESULTS, "item_results")
 
 
-def _digests(parts: pl.Series) -> str:
-    """Return one digest of an item's canonical parts, in the order of the columns."""
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(f"{part['kind']}\0{canonical(part['text'])}\0".encode())
-    return digest.hexdigest()[:16]
+def _digests(items: pl.DataFrame) -> pl.Series:
+    """Return one digest an item, of its canonical parts in the order of the columns; items in order of appearance."""
+    canonical = wholes(tokenise(items["text"]), np.arange(len(items)))
+    parts = items.select(*ITEM, "kind", pl.Series("canonical", canonical, dtype=pl.String))
+    whole = pl.concat_str("kind", "canonical", pl.lit(""), separator="\0").str.join("")
+    joined = parts.group_by(ITEM, maintain_order=True).agg(whole.alias("parts"))["parts"]
+    digests = [hashlib.sha256(text.encode()).hexdigest()[:16] for text in joined]
+    return pl.Series("digest", digests, dtype=pl.String)
 
 
 def benchmark_results(
@@ -131,16 +134,21 @@ def _by(results: pl.DataFrame, column: str) -> dict[str, dict[str, int]]:
 
 def row_counts(matches: pl.DataFrame) -> tuple[int, int]:
     """Return (rows with a contaminated match, rows with review matches only)."""
-    rows = matches.group_by("pool", "row").agg((pl.col("verdict") == "contaminated").any().alias("is_condemned"))
+    rows = _condemned_rows(matches)
     condemned = int(rows["is_condemned"].sum())
     return condemned, len(rows) - condemned
 
 
 def source_results(sources: Sequence[SourceResult], matches: pl.DataFrame) -> tuple[SourceResult, ...]:
     """Return the sources with their counts of contaminated and review rows filled in."""
-    counted = []
-    for source in sources:
-        condemned, review = row_counts(matches.filter(pl.col("pool") == source.name))
-        values = {**source.__dict__, "n_rows_contaminated": condemned, "n_rows_review": review}
-        counted.append(SourceResult(**values))
-    return tuple(counted)
+    rows = _condemned_rows(matches).group_by("pool").agg(
+        pl.col("is_condemned").sum().alias("condemned"), (~pl.col("is_condemned")).sum().alias("review")
+    )  # fmt: skip
+    counts = {pool: (int(condemned), int(review)) for pool, condemned, review in rows.iter_rows()}
+    counted = ((source, *counts.get(source.name, (0, 0))) for source in sources)
+    return tuple(replace(source, n_rows_contaminated=n, n_rows_review=review) for source, n, review in counted)
+
+
+def _condemned_rows(matches: pl.DataFrame) -> pl.DataFrame:
+    """Return `pool` and `row` of the rows with a match, and whether some match of theirs is contaminated."""
+    return matches.group_by("pool", "row").agg((pl.col("verdict") == "contaminated").any().alias("is_condemned"))

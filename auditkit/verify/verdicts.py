@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
 from auditkit import tables
-from auditkit.text.spans import place
-from auditkit.verify.align import characters
+from auditkit.text.spans import characters
 from auditkit.verify.items import PreparedItems
 
 ROW = ["pool", "row"]
@@ -21,13 +21,13 @@ def conclude(pairs: pl.DataFrame, prepared: PreparedItems, labels: pl.DataFrame)
         prepared: the items.
         labels: pool, row and one Int8 column per policy, for the rows that matched.
     """
-    parts = prepared.items.parts.rename({"text_index": "text", "text": "item_text", "label": "item_label"})
+    parts = prepared.items.parts.drop("text").rename({"text_index": "text", "label": "item_label"})
     found = pairs.join(parts, on="text", how="inner", maintain_order="left")
     found = _weaken(found, pl.lit(_frequent(found, prepared)), "frequency.partial_rows")
     found = _weaken(found, pl.lit(_other_context(found, prepared)), "context.other")
     if not prepared.rules.context.condemns_alone:
         found = _weaken(found, _is_context_alone(found), "context.condemns_alone")
-    found = _with_item_places(found)
+    found = _with_item_places(found, prepared)
     found = _with_labels(found, labels)
     found = found.with_columns(pl.lit(None, pl.Float64).alias("q_value"))
     keys = ["pool", "row", "field", "turn", "benchmark", "item", "part", "row_start"]
@@ -89,17 +89,19 @@ def _other_context(found: pl.DataFrame, prepared: PreparedItems) -> pl.Series:
     return marked.select(is_other.fill_null(False).alias("is_other")).to_series()
 
 
-def _with_item_places(found: pl.DataFrame) -> pl.DataFrame:
+def _with_item_places(found: pl.DataFrame, prepared: PreparedItems) -> pl.DataFrame:
     """Return the frame with item_start and item_end, in characters of each part's text as read."""
-    distinct = found.select("part_index", "item_text", "item_first", "item_last").unique(
-        ["part_index", "item_first", "item_last"], maintain_order=True
+    place = ["part_index", "item_first", "item_last"]
+    places = found.select(place).unique(maintain_order=True)
+    matched = prepared.items.parts.filter(pl.col("part_index").is_in(places["part_index"].implode()))
+    index = matched["part_index"].search_sorted(places["part_index"]).to_numpy().astype(np.int64)
+    start, end = characters(
+        matched["text"].to_list(), index, places["item_first"].to_numpy(), places["item_last"].to_numpy()
     )
-    places = [characters(place(text), (first, last)) for _, text, first, last in distinct.iter_rows()]
-    spans = distinct.drop("item_text").with_columns(
-        pl.Series("item_start", [p[0] for p in places], dtype=pl.Int64),
-        pl.Series("item_end", [p[1] for p in places], dtype=pl.Int64),
+    spans = places.with_columns(
+        pl.Series("item_start", start, dtype=pl.Int64), pl.Series("item_end", end, dtype=pl.Int64)
     )
-    return found.join(spans, on=["part_index", "item_first", "item_last"], how="left", maintain_order="left")
+    return found.join(spans, on=place, how="left", maintain_order="left")
 
 
 def _with_labels(found: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:

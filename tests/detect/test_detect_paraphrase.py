@@ -17,8 +17,9 @@ from auditkit import tables
 from auditkit.detect import paraphrase
 from auditkit.detect.paraphrase import ParaphraseDetector
 from auditkit.verify.items import prepare
-from auditkit.verify.matches import VERIFIED, verify
+from auditkit.verify.matches import verify
 from auditkit.verify.paraphrases import verify_paraphrases
+from auditkit.verify.records import VERIFIED
 from auditkit.verify.rules import default_rules
 
 

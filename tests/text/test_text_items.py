@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import texts
 
-from auditkit.text.items import is_unspaced
 from auditkit.text.normalise import canonical, tokens_of
 
 
@@ -49,6 +48,14 @@ def test_without_any_usable_text_there_is_an_empty_index() -> None:
     assert items.canonicals == []
 
 
+@given(st.lists(texts, max_size=8))
+def test_a_text_is_unspaced_when_half_of_its_tokens_follow_the_last_without_a_space(values: list[str]) -> None:
+    items = lexical.items_of(values)
+    n_tokens = [len(items.tokens.words(i)) for i in range(len(items))]
+    joined = [n - 1 - text.count(" ") for n, text in zip(n_tokens, items.canonicals, strict=True)]
+    assert items.are_unspaced.tolist() == [2 * j >= n for j, n in zip(joined, n_tokens, strict=True)]
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -57,8 +64,7 @@ def test_without_any_usable_text_there_is_an_empty_index() -> None:
         ("the word 猫", False),
         ("今日は雨 Paris へ", True),
         ("plain words here", False),
-        ("", False),
     ],
 )
 def test_unspaced_texts(text: str, expected: bool) -> None:
-    assert is_unspaced(canonical(text), len(tokens_of(text))) is expected
+    assert lexical.items_of(["some other words", text, "ねこと犬"]).are_unspaced.tolist() == [False, expected, True]

@@ -8,10 +8,8 @@ import pytest
 from hypothesis import given
 from strategies import full_width, token_lists
 
-from auditkit.text.normalise import canonical, tokens_of
-from auditkit.text.spans import place
-from auditkit.verify.align import Spans, align, characters, kept, numbers_differ, stands_at, view_of
-from auditkit.verify.decide import Decision
+from auditkit.text.normalise import tokens_of
+from auditkit.verify.align import kept, numbers_differ, stands_at, tokens_between, view_of
 
 
 def hashes(words: list[str]) -> np.ndarray:
@@ -24,48 +22,13 @@ def test_the_first_place_equals_trying_all(needle: list[str], words: list[str]) 
     assert stands_at(hashes(needle), hashes(words)) == expected
 
 
-def aligned(row: str, item: str, *, first: int = 0, is_partial: bool = False, tier: str = "contained") -> Spans:
-    decision = Decision(tier, "contaminated", "contained.ratio", 0.9, 1.0, "partial_ratio", is_partial)
-    words = tokens_of(row)
-    return align(decision, words, canonical(row), first, tokens_of(item), canonical(item), first + len(words))
-
-
-def test_whole_rows_of_exact_and_near_copies() -> None:
-    for tier in ("exact", "near"):
-        assert aligned("one two three", "one two tree", tier=tier) == Spans((0, 3), (0, 3))
-
-
-def test_an_edited_copy_inside_a_row() -> None:
-    item = "please explain how the old clock tower was built"
-    row = "well then, please explain how the odl clock tower was built, thank you very much"
-    assert aligned(row, item) == Spans((2, 11), (0, 9))
-    assert aligned(row, item, first=5) == Spans((7, 16), (0, 9))
-
-
-def test_a_row_that_is_a_part_lies_inside_the_item() -> None:
-    item = "please explain how the old clock tower was built and who paid for all of it"
-    assert aligned("how the odl clock tower was built", item, is_partial=True) == Spans((0, 7), (2, 9))
-
-
-@given(token_lists.filter(bool), token_lists.filter(bool))
-def test_ranges_lie_within_row_and_item(row: list[str], item: list[str]) -> None:
-    spans = aligned(" ".join(row), " ".join(item))
-    assert 0 <= spans.row[0] < spans.row[1] <= len(row)
-    assert 0 <= spans.item[0] < spans.item[1] <= len(item)
-
-
 @pytest.mark.parametrize(
-    ("text", "span", "expected"),
-    [
-        ("Ab, cd! ef", (0, 3), (0, 10)),
-        ("Ab, cd! ef", (1, 2), (4, 6)),
-        ("x caf\u0065\u0301 y", (1, 2), (2, 7)),
-        ("", (0, 0), (0, 0)),
-        ("!!!", (0, 0), (0, 0)),
-    ],
+    ("start", "end", "expected"),
+    [(0, 11, (0, 3)), (0, 3, (0, 1)), (2, 8, (1, 2)), (1, 3, (0, 1)), (2, 3, (0, 3)), (3, 4, (0, 3))],
 )
-def test_characters_of_a_token_range(text: str, span: tuple[int, int], expected: tuple[int, int]) -> None:
-    assert characters(place(text), span) == expected
+def test_tokens_of_which_half_lies_between(start: int, end: int, expected: tuple[int, int]) -> None:
+    letters = np.array([0, 4, 8]), np.array([3, 7, 11])  # "abc def ghi"
+    assert tokens_between(letters, start, end) == expected
 
 
 @pytest.mark.parametrize(
@@ -104,7 +67,8 @@ def test_the_view_that_a_stretch_needed(text: str, view: str) -> None:
     ],
 )
 def test_differing_numbers(row: str, item: str, expected: bool) -> None:
-    assert numbers_differ(tokens_of(row), tokens_of(item)) is expected
+    numbers = [token for token in tokens_of(item) if any(char.isdigit() for char in token)]
+    assert numbers_differ(hashes(tokens_of(row)), hashes(numbers)) is expected
 
 
 @pytest.mark.parametrize(

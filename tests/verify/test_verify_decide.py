@@ -6,15 +6,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import lexical
+import numpy as np
 import pytest
 
-from auditkit.verify.decide import Decision, Pair, decide
+from auditkit.detect.protocol import candidates
+from auditkit.verify.decide import Decision, Pair, are_settled, decisions
 from auditkit.verify.items import PreparedItems, prepare
 from auditkit.verify.rules import Rules, default_rules
+from auditkit.verify.windows import Windows
 
 ITEMS = lexical.items_of(["a b c d"])
 PAIR = Pair(
-    text=0, n_item=20, n_row=20, n_characters=100, is_unspaced=False, is_equal=False, holds_item=False, is_held=False,
+    n_item=20, n_row=20, n_characters=100, is_unspaced=False, is_equal=False, holds_item=False, is_held=False,
     run=0, lacks_only_common=False, ratio=0.0, token_sort=0.0, partial=0.0, kept=1.0,
 )  # fmt: skip
 
@@ -34,7 +37,8 @@ def outcome(decision: Decision | None) -> tuple[str, str] | None:
 def decided(
     given: dict[str, Any], using: PreparedItems = DEFAULT, tiers: frozenset[str] = lexical.LEXICAL
 ) -> Decision | None:
-    return decide(replace(PAIR, **given), using, tiers)
+    """Return the strongest decision of a pair."""
+    return next(iter(decisions(replace(PAIR, **given), using, tiers)), None)
 
 
 @dataclass(frozen=True)
@@ -204,3 +208,23 @@ def test_parts_are_partial_and_whole_items_are_not() -> None:
         "near": False,
         "part": True,
     }
+
+
+@pytest.mark.parametrize(
+    ("item", "row", "expected"),
+    [
+        ("cat", "Cat!", True),  # equal, of any length
+        ("how to make a sturdy shelf", "so: how to make a sturdy shelf?", True),
+        ("how to make a shelf fast", "so: how to make a shelf fast?", False),  # 24 characters
+        ("remarkably elaborate sentences exist", "so remarkably elaborate sentences exist", False),  # 4 tokens
+        ("今日は東京へ行きましょうか", "ええと今日は東京へ行きましょうか", True),
+        ("今日は東京へ行く", "ええと今日は東京へ行く", False),  # 8 characters of a script without spaces
+        ("how to make a sturdy shelf", "so: how to make a sturdy cupboard", False),
+    ],
+)
+def test_equal_rows_and_whole_items_of_enough_length_are_settled(item: str, row: str, expected: bool) -> None:
+    items, rows = lexical.items_of([item]), lexical.rows_of([row])
+    everywhere = candidates("all", *(np.array([i]) for i in (0, 0, 0)), rows.tokens.lengths)
+    windows = Windows.of(everywhere, rows.tokens, prepare(items, default_rules()))
+    assert are_settled(windows, lexical.LEXICAL).tolist() == [expected]
+    assert are_settled(windows, frozenset(["near"])).tolist() == [False]

@@ -1,19 +1,17 @@
-"""Shingles, shares and what many items have in common, against plain Python."""
+"""Shares, sizes, numbers and what many items have in common, against plain Python."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 
 import lexical
-import numpy as np
 import oracles
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import token_lists
+from strategies import texts, token_lists
 
-from auditkit.verify.items import MIN_COMMON_TEXTS, at_least, prepare, shingle_size, shingles
-from auditkit.verify.matches import ShardRows, overlap
+from auditkit.verify.items import MIN_COMMON_TEXTS, at_least, prepare
 from auditkit.verify.rules import default_rules
 
 
@@ -28,33 +26,6 @@ def test_shares_are_compared_as_fractions(count: int, size: int, share: float) -
 )
 def test_a_share_is_reached_at_equality(count: int, share: float, size: int, expected: bool) -> None:
     assert at_least(count, share, size) is expected
-
-
-@given(token_lists, st.integers(1, 4))
-def test_shingles_are_those_of_sets(words: list[str], size: int) -> None:
-    hashes = np.array([oracles.token_hash(word) for word in words], np.uint64)
-    found = shingles(hashes, size)
-    assert len(found) == len(oracles.shingle_set(words, size))
-    assert found.tolist() == sorted(set(found.tolist()))
-
-
-@pytest.mark.parametrize(("n", "size"), [(1, 1), (4, 1), (5, 2), (7, 2), (8, 3), (500, 3)])
-def test_short_items_have_short_shingles(n: int, size: int) -> None:
-    assert shingle_size(n) == size
-
-
-@given(token_lists.filter(bool), token_lists.filter(bool))
-def test_overlap_equals_sets(row: list[str], item: list[str]) -> None:
-    items, rows = lexical.items_of([" ".join(item)]), lexical.rows_of([" ".join(row)])
-    size = shingle_size(len(item))
-    mine, theirs = oracles.shingle_set(row, size), oracles.shingle_set(item, size)
-    found = overlap(0, 0, ShardRows(rows.texts, rows.tokens), prepare(items, default_rules()))
-    shared = len(mine & theirs)
-    assert found == {
-        "containment": shared / len(theirs),
-        "row_containment": shared / len(mine),
-        "jaccard": shared / len(mine | theirs),
-    }
 
 
 @given(st.lists(token_lists, max_size=20), st.sampled_from([0.01, 0.3, 0.5, 1.0]))
@@ -94,12 +65,25 @@ def test_template_tokens_lie_in_grams_that_many_texts_share(
         assert prepared.template_mask(t).tolist() == expected
 
 
+@given(st.lists(texts, max_size=8))
+def test_numbers_are_tokens_with_a_digit(values: list[str]) -> None:
+    prepared = prepare(lexical.items_of(values), default_rules())
+    for text in range(len(prepared.items)):
+        expected = [any(char.isdigit() for char in word) for word in prepared.items.tokens.words(text)]
+        assert prepared.number_mask(text).tolist() == expected
+        assert prepared.has_number[text] == any(expected)
+        assert prepared.has_template[text] == prepared.template_mask(text).any()
+        assert prepared.n_characters[text] == len(prepared.items.canonicals[text])
+
+
+def test_numbers_of_other_scripts() -> None:
+    prepared = prepare(lexical.items_of(["h2o ١٢ مرحبا 日3 ｆ５ x² none"]), default_rules())
+    words = prepared.items.tokens.words(0)
+    numbers = [word for word, yes in zip(words, prepared.number_mask(0), strict=True) if yes]
+    assert numbers == ["h2o", "١٢", "3", "f5", "x2"]
+
+
 def test_items_without_tokens_are_prepared() -> None:
     prepared = prepare(lexical.items_of(["!!!"]), default_rules())
-    assert prepared.sorted_texts == []
     assert prepared.common == frozenset()
-    assert len(prepared.in_template) == 0
-
-
-def test_words_are_sorted_as_token_sort_does() -> None:
-    assert prepare(lexical.items_of(["the cat AND dog"]), default_rules()).sorted_texts == ["and cat dog the"]
+    assert len(prepared.in_template) == len(prepared.is_number) == len(prepared.has_number) == 0

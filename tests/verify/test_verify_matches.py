@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import lexical
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -10,8 +13,14 @@ from hypothesis import strategies as st
 from lexical import only, verified
 from strategies import disguises, sentences, texts
 
+from auditkit.detect.protocol import Rows
+from auditkit.text.items import ItemTexts
 from auditkit.text.normalise import canonical, tokens_of
-from auditkit.verify.matches import VERIFIED
+from auditkit.verify import matches
+from auditkit.verify.items import prepare
+from auditkit.verify.matches import verify
+from auditkit.verify.records import VERIFIED
+from auditkit.verify.rules import default_rules
 
 ITEM = "Please explain how the old clock tower was built in nine days"
 NOISE = "I was walking home yesterday and wondered about something else entirely today"
@@ -301,6 +310,46 @@ def test_ten_equal_rows_are_ten_matches() -> None:
     assert found["row_sequence"].n_unique() == 1
 
 
+def test_equal_rows_that_share_a_template_only_are_all_counted() -> None:
+    parts = [f"{INSTRUCTION} {question}" for question in QUESTIONS]
+    row = f"{INSTRUCTION} who painted picture there"
+    one, three = verified(parts, [row]), verified(parts, [row, row.upper(), f"{row}!"])
+    assert three.n_template_only == 3 * one.n_template_only > 0
+
+
+def test_equal_rows_are_placed_each_in_its_own_text() -> None:
+    rows = [f"{NOISE}. {ITEM}", f"  {NOISE}: -- {ITEM}".upper()]
+    found = verified([ITEM], rows).pairs
+    assert [canonical(rows[unit][a:b]) for unit, a, b in found.select("unit", "row_start", "row_end").rows()] == [
+        canonical(ITEM)
+    ] * 2
+    assert found["row_start"].n_unique() == 2
+
+
+def test_a_row_is_decided_only_for_items_proposed_for_it() -> None:
+    rows, items = lexical.rows_of([ITEM, ITEM]), lexical.items_of([ITEM])
+    proposed = lexical.candidates_of(items, rows).filter(pl.col("unit") == 1)
+    found = verify(proposed, rows.texts, rows.tokens, prepare(items, default_rules()), lexical.LEXICAL)
+    assert found.pairs["unit"].to_list() == [1]
+
+
+def test_threads_that_share_the_items_find_the_same() -> None:
+    items = lexical.items_of([ITEM, *(f"{INSTRUCTION} {question}" for question in QUESTIONS)])
+    rows = lexical.rows_of([f"{NOISE} {ITEM}", ITEM, f"{INSTRUCTION} {QUESTIONS[3]} please", "été 日本 " + ITEM] * 5)
+    proposed, expected = lexical.candidates_of(items, rows), verified_once(items, rows)
+    prepared = prepare(items, default_rules())
+    with ThreadPoolExecutor(4) as threads:
+        found = list(
+            threads.map(lambda _: verify(proposed, rows.texts, rows.tokens, prepared, lexical.LEXICAL).pairs, range(16))
+        )
+    assert all(one.equals(expected) for one in found)
+
+
+def verified_once(items: ItemTexts, rows: Rows) -> pl.DataFrame:
+    proposed = lexical.candidates_of(items, rows)
+    return verify(proposed, rows.texts, rows.tokens, prepare(items, default_rules()), lexical.LEXICAL).pairs
+
+
 def test_a_row_goes_only_for_its_own_match() -> None:
     """A is like B and B like C, but A is unlike C."""
     a = "one two three four five six seven eight nine ten eleven twelve"
@@ -357,3 +406,30 @@ def test_one_word_beside_an_instruction_is_no_part_of_the_item() -> None:
     found = verified(parts, [f"{INSTRUCTION} {QUESTIONS[3].split()[0]}"])
     assert len(found.pairs) == 0
     assert found.n_template_only > 0
+
+
+# ---------------------------------------------------------------- settled by tokens alone
+
+settled_parts = st.lists(
+    st.one_of(
+        sentences.map(" ".join), texts, st.just(ITEM), st.sampled_from(QUESTIONS).map(f"{INSTRUCTION} {{}}".format)
+    ),
+    min_size=1,
+    max_size=4,
+)
+some_tiers = st.sets(st.sampled_from(["exact", "contained", "near"]), min_size=1).map(frozenset)
+
+
+@settings(max_examples=60)
+@given(settled_parts, st.lists(texts, max_size=2), some_tiers, st.booleans())
+def test_what_tokens_settle_is_what_all_scores_decide(
+    parts: list[str], noise: list[str], tiers: frozenset[str], condemns: bool
+) -> None:
+    rows = [*parts, *(f"{before} {part} {part}" for part in parts for before in noise), *noise]
+    rules = lexical.rules_with(exact={"condemns": condemns})
+    found = verified(parts, rows, rules, tiers)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(matches, "are_settled", lambda windows, tiers: np.zeros(len(windows), np.bool_))
+        expected = verified(parts, rows, rules, tiers)
+    assert found.pairs.equals(expected.pairs)
+    assert found.n_template_only == expected.n_template_only
