@@ -49,7 +49,7 @@ class Store:
         self.client.put_object(Bucket=BUCKET, Key=key, Body=data)
         return f"s3://{BUCKET}/{key}"
 
-    def keys(self) -> list[str]:
+    def all_keys(self) -> list[str]:
         """Return all keys, sorted."""
         listed = self.client.list_objects_v2(Bucket=BUCKET).get("Contents", [])
         return sorted(one["Key"] for one in listed)
@@ -61,7 +61,7 @@ class Store:
     def empty(self) -> None:
         """Forget faults and requests, and remove all objects."""
         self.faults.clear()
-        for key in self.keys():
+        for key in self.all_keys():
             self.client.delete_object(Bucket=BUCKET, Key=key)
         self.requests.clear()
 

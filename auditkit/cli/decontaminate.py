@@ -7,7 +7,6 @@ import argparse
 from auditkit.cli.main import DONE
 from auditkit.records import AuditReport
 from auditkit.report import phrases, safe
-from auditkit.report.as_json import load
 from auditkit.report.progress import Progress
 from auditkit.report.safe import plain
 from auditkit.split import SplitResult
@@ -16,13 +15,11 @@ from auditkit.stories.decontaminate import decontaminate
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the clean pool and print what was kept and removed."""
-    report = load(arguments.audit)
-    result = with_progress(report, arguments.out, arguments.action, arguments.verdict)
-    render(result)
+    render(with_progress(arguments.audit, arguments.out, arguments.action, arguments.verdict))
     return DONE
 
 
-def with_progress(report: AuditReport, out: str, action: str, verdict: str) -> SplitResult:
+def with_progress(report: AuditReport | str, out: str, action: str, verdict: str) -> SplitResult:
     """Return the split, with a progress bar on stderr where it is a terminal."""
     with Progress(label="decontaminate") as progress:
         return decontaminate(
@@ -36,12 +33,12 @@ def render(result: SplitResult) -> None:
     console.print(plain(f"{phrases.counted(result.n_rows, 'row')} = {_counts(result)}"))
     for source in result.sources:
         kept = f"{source.n_kept:,} of {source.n_rows:,} rows"
-        console.print(plain(f"  {result.folder / source.output}  {kept}"))
+        console.print(plain(f"  {result.folder}/{source.output}  {kept}"))
     for benchmark in result.benchmarks:
         kept = f"{benchmark.n_clean:,} of {benchmark.n_items:,} items did not leak"
-        console.print(plain(f"  {result.folder / benchmark.output}  {kept}"))
-    console.print(plain(f"  {result.folder / 'removed.parquet'}  why each row is gone or masked"))
-    console.print(plain(f"  {result.folder / 'manifest.json'}  digests and counts"))
+        console.print(plain(f"  {result.folder}/{benchmark.output}  {kept}"))
+    console.print(plain(f"  {result.folder}/removed.parquet  why each row is gone or masked"))
+    console.print(plain(f"  {result.folder}/manifest.json  digests and counts"))
 
 
 def _counts(result: SplitResult) -> str:

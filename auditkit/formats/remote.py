@@ -21,6 +21,8 @@ from auditkit.formats.retry import patiently
 
 SCHEMES: tuple[str, ...] = ("s3", "gs", "hf", "https", "http")
 EXTRA = "remote"
+#: Schemes of stores that are written to.
+WRITABLE: tuple[str, ...] = ("s3", "gs")
 #: Bytes fetched at a time where a file is read from start to end.
 BLOCK_BYTES = 8 << 20
 _OPTIONS: dict[str, dict[str, Any]] = {
@@ -111,6 +113,47 @@ def read_text(location: str) -> str:
         return bytes(patiently(location, lambda: store.cat_file(path))).decode("utf-8")
     except UnicodeDecodeError:
         raise InputError(f"{location}: not UTF-8 text") from None
+
+
+def names_below(folder: str) -> list[str]:
+    """Return the names of the files below a folder in a store, none where there is no such folder.
+
+    Raises:
+        InputError: the store does not answer.
+    """
+    store, path = _store(folder)
+    found = patiently(folder, lambda: store.find(path))
+    return sorted(name.removeprefix(path).lstrip("/") for name in found)
+
+
+def fetch(address: str, to: Path) -> None:
+    """Copy a file from a store.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    store, path = _store(address)
+    to.write_bytes(patiently(address, lambda: store.cat_file(path)))
+
+
+def put(file: Path, address: str) -> None:
+    """Copy a file into a store, where it appears whole or not at all.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    store, path = _store(address)
+    patiently(address, lambda: store.put_file(str(file), path), "written")
+
+
+def remove(address: str) -> None:
+    """Remove a file from a store.
+
+    Raises:
+        InputError: it cannot be removed.
+    """
+    store, path = _store(address)
+    patiently(address, lambda: store.rm_file(path), "written")
 
 
 class RemoteReader(io.RawIOBase):

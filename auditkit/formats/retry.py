@@ -20,11 +20,16 @@ _TRANSIENT = frozenset({408, 425, 429})
 _DENIED = frozenset({401, 403})
 
 
-def patiently(location: str, request: Callable[[], T]) -> T:
+def patiently(location: str, request: Callable[[], T], done: str = "read") -> T:
     """Return what `request` returns; it is made again after 408, 425, 429, any 5xx, and a broken connection.
 
     The pause is the one that Retry-After asks for, else FIRST_WAIT, doubled each time. What the store answers is not
     shown: it may hold a part of a credential.
+
+    Args:
+        location: what messages name.
+        request: what is asked of the store.
+        done: what happens to the location: "read" or "written".
 
     Raises:
         InputError: nothing is there, access is denied, or ATTEMPTS requests were not enough.
@@ -37,10 +42,10 @@ def patiently(location: str, request: Callable[[], T]) -> T:
         except Exception as exc:
             status, headers = _answer(exc)
             if not _is_transient(exc, status):
-                raise InputError(f"{location}: {_refusal(exc, status)}") from exc
+                raise InputError(f"{location}: {_refusal(exc, status, done)}") from exc
             pause = _retry_after(headers, FIRST_WAIT * 2 ** (attempt - 1))
             if attempt == ATTEMPTS or pause > LONGEST_WAIT:
-                raise InputError(f"{location}: {_unread(exc, status, attempt, pause)}") from exc
+                raise InputError(f"{location}: {_unanswered(exc, status, attempt, pause, done)}") from exc
         time.sleep(pause)
     raise AssertionError("unreachable")
 
@@ -96,18 +101,20 @@ def _retry_after(headers: Mapping[str, str], otherwise: float) -> float:
         return otherwise
 
 
-def _refusal(exc: BaseException, status: int | None) -> str:
+def _refusal(exc: BaseException, status: int | None, done: str) -> str:
     if status in _DENIED or isinstance(exc, PermissionError) or "Credentials" in type(exc).__name__:
-        return "access is denied; check that credentials are set in the environment, and that they may read this"
+        return (
+            f"access is denied; check that credentials are set in the environment, and that they allow it to be {done}"
+        )
     if status == 404 or isinstance(exc, FileNotFoundError):
         return "no such file or folder; check the address"
-    return f"cannot be read ({_named(exc, status)}); check the address"
+    return f"cannot be {done} ({_named(exc, status)}); check the address"
 
 
-def _unread(exc: BaseException, status: int | None, attempt: int, pause: float) -> str:
+def _unanswered(exc: BaseException, status: int | None, attempt: int, pause: float, done: str) -> str:
     if pause > LONGEST_WAIT:
         return f"the store asks to wait {pause:.0f} seconds ({_named(exc, status)}); run the command again later"
-    return f"could not be read in {attempt} attempts ({_named(exc, status)}); run the command again later"
+    return f"could not be {done} in {attempt} attempts ({_named(exc, status)}); run the command again later"
 
 
 def _named(exc: BaseException, status: int | None) -> str:

@@ -92,13 +92,13 @@ class SplitResult:
     """What `decontaminate` wrote.
 
     Attributes:
-        folder: the output folder.
+        folder: the output folder, or its address in a store.
         settings: what was asked for.
         sources, benchmarks: what became of each.
         removed: frame of tables.REMOVED, in the order of sources and rows.
     """
 
-    folder: Path
+    folder: Path | str
     settings: SplitSettings
     sources: tuple[SourceSplit, ...]
     benchmarks: tuple[BenchmarkSplit, ...]

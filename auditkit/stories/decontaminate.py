@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,6 +13,9 @@ import polars as pl
 
 from auditkit import read, tables
 from auditkit.errors import StaleAuditError, UsageError
+from auditkit.formats.folders import read_folder, written_folder
+from auditkit.formats.naming import MANIFEST
+from auditkit.formats.remote import is_remote
 from auditkit.records import AuditReport, Benchmark, ReadSettings, Source
 from auditkit.report.as_json import load as load_report
 from auditkit.split import SplitResult, SplitSettings
@@ -39,8 +44,9 @@ def decontaminate(
     manifest.json.
 
     Args:
-        report: an audit, or the folder it was written to.
-        out: a new or empty folder.
+        report: an audit, or the folder (or address) it was written to.
+        out: a new or empty folder, or an address such as "s3://bucket/clean": what is written there is made in a
+            temporary folder first, and put there when it is whole.
         action: "remove" the rows, or "mask" the matched spans.
         verdict: "contaminated" acts on condemned rows only, "review" on every row with a match.
         pool, benchmarks: the same as were audited; needed only where they were given in memory.
@@ -51,10 +57,25 @@ def decontaminate(
         StaleAuditError: pool or benchmarks have changed since.
         OutputError: `out` is in use, or is or links to an input, or cannot be written.
     """
-    report = report if isinstance(report, AuditReport) else load_report(Path(report))
-    settings = from_plain(report.settings, report.rules)
+    with ExitStack() as opened:
+        if not isinstance(report, AuditReport):
+            report = load_report(opened.enter_context(read_folder(report)))
+        folder = opened.enter_context(written_folder(out, MANIFEST, apart_from=report.settings["pool"]))
+        result = _decontaminate(report, folder, SplitSettings(action, verdict), pool, benchmarks, on_rows)
+    return replace(result, folder=out if is_remote(out) else Path(out))
+
+
+def _decontaminate(
+    report: AuditReport,
+    out: Path,
+    settings: SplitSettings,
+    pool: Any,
+    benchmarks: Any,
+    on_rows: Callable[[int], None] | None,
+) -> SplitResult:
+    audited = from_plain(report.settings, report.rules)
     inputs, specs = again(report, "pool", pool), again(report, "benchmarks", benchmarks)
-    sources = read.open_pool(inputs, settings.read)
+    sources = read.open_pool(inputs, audited.read)
     opened = read.open_benchmarks(specs)
     return write_clean(
         report,
@@ -62,8 +83,8 @@ def decontaminate(
         opened,
         out,
         item_records=read.item_records,
-        settings=SplitSettings(action, verdict, bad_rows=settings.read.bad_rows),
-        rescan=_rescan(report, opened, settings) if action == "mask" else None,
+        settings=replace(settings, bad_rows=audited.read.bad_rows),
+        rescan=_rescan(report, opened, audited) if settings.action == "mask" else None,
         protected=named_folders(inputs),
         on_rows=on_rows,
     )
@@ -89,7 +110,7 @@ def again(report: AuditReport, which: str, given: Any) -> Any:
 
 def _check_there(names: Sequence[str]) -> None:
     for name in names:
-        is_path = not name.startswith(("hf:", "~")) and not glob.has_magic(name)
+        is_path = not name.startswith(("hf:", "~")) and not is_remote(name) and not glob.has_magic(name)
         if is_path and not Path(name).exists():
             hint = "" if Path(name).is_absolute() else "; its path is relative: go to the folder of the audit's command"
             raise StaleAuditError(f"{name}: no such file or folder, it was there when it was audited{hint}")

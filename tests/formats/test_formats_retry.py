@@ -90,7 +90,10 @@ def test_broken_connections_are_tried_again(pauses: list[float]) -> None:
         (botocore(404), "no such file or folder; check the address"),
         (aiohttp(404), "no such file or folder; check the address"),
         (FileNotFoundError(), "no such file or folder; check the address"),
-        (botocore(403), "access is denied; check that credentials are set in the environment, and that they may read"),
+        (
+            botocore(403),
+            "access is denied; check that credentials are set in the environment, and that they allow it to be read",
+        ),
         (PermissionError("key id AKIA"), "access is denied"),
         (gcsfs(400), r"cannot be read \(status 400\)"),
         (ValueError(), r"cannot be read \(ValueError\)"),
