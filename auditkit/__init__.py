@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from auditkit.stories.families import pool_families
     from auditkit.stories.labels import label_report
     from auditkit.stories.near import FamilySettings
-    from auditkit.stories.settings import AuditSettings
+    from auditkit.stories.settings import AuditSettings, RunSettings
     from auditkit.stories.split import PoolSplit, split_pool
     from auditkit.stories.study import study
     from auditkit.stories.study_file import load_study
@@ -42,6 +42,7 @@ __all__ = [
     "PoolSplit",
     "ReadSettings",
     "Rules",
+    "RunSettings",
     "SplitResult",
     "SplitSettings",
     "audit",
@@ -72,6 +73,7 @@ _HOMES = {
     "PoolSplit": "auditkit.stories.split",
     "ReadSettings": "auditkit.records",
     "Rules": "auditkit.verify.rules",
+    "RunSettings": "auditkit.stories.settings",
     "SplitResult": "auditkit.split",
     "SplitSettings": "auditkit.split",
     "audit": "auditkit.stories.audit",

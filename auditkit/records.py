@@ -118,9 +118,10 @@ class TextBatch:
         n_rows: records in the shard, those without text and the set-aside ones included.
         texts: frame of tables.TEXTS, in record order.
         labels: column `row` (Int64) and one Int8 column per policy; empty columns where no policy is declared.
+        id_hashes: a hash for each row id that is not null, of the first rows of the source (see read/ids.py): UInt64.
         bad_rows: broken records set aside.
         not_examined: counts by reason, for example {"null field text": 3, "image": 12, "excluded field answer": 90,
-            "label harm unmapped": 2, "label harm null": 1}.
+            "label harm unmapped": 2, "label harm null": 1}. Duplicate ids are counted over a whole source only.
         n_source_bytes: bytes of the source, as it lies on disk, that were consumed since the last shard; over all
             shards about `source.n_bytes`.
     """
@@ -129,6 +130,7 @@ class TextBatch:
     n_rows: int
     texts: pl.DataFrame
     labels: pl.DataFrame
+    id_hashes: pl.Series
     bad_rows: tuple[BadRow, ...] = ()
     not_examined: Mapping[str, int] = field(default_factory=dict)
     n_source_bytes: int = 0
@@ -229,7 +231,8 @@ class AuditReport:
         detectors: per detector what its settings mean (bands, rows, expected recall, collision curve, encoder digest).
         by_label: policy -> label ("1", "0", "null") -> {"n_rows", "n_rows_contaminated"}.
         versions: package -> version; `normalisation` names the text normalisation.
-        seconds: wall time of the stages. Not part of report.json's comparable content.
+        seconds: wall time of the stages; `run` how it was run (engine, shards, those taken from an earlier run). Both
+            stand in timing.json: equal audits differ in them.
         matches: frame of tables.MATCHES plus pool_labels.
         items: frame of tables.ITEM_RESULTS.
     """
@@ -258,3 +261,4 @@ class AuditReport:
     matches: pl.DataFrame = field(repr=False, compare=False)
     items: pl.DataFrame = field(repr=False, compare=False)
     folder: Path | None = None
+    run: Mapping[str, Any] = field(default_factory=dict, compare=False)

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from auditkit.cli.main import DONE, TRIPPED
 from auditkit.kernels.compile import is_warm
-from auditkit.read import open_benchmarks, open_pool, parse_labels
+from auditkit.read import open_benchmarks, parse_labels
 from auditkit.records import AuditReport, ReadSettings
 from auditkit.report import gate, safe, terminal
 from auditkit.report.progress import Progress
 from auditkit.stories.audit import audit
-from auditkit.stories.settings import AuditSettings
+from auditkit.stories.settings import AuditSettings, RunSettings
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -29,8 +29,9 @@ def run(arguments: argparse.Namespace) -> int:
     )
     if any(name is not None for name in wanted.shares):
         gate.check_names([benchmark.name for benchmark in open_benchmarks(arguments.benchmark)], wanted)
+    how = RunSettings(workers=arguments.workers, reuse=tuple(arguments.reuse))
     report = audit_with_progress(
-        tuple(arguments.pool), arguments.benchmark, settings, Path(arguments.out), arguments.overwrite
+        tuple(arguments.pool), arguments.benchmark, settings, Path(arguments.out), arguments.overwrite, how
     )
     console = safe.console()
     terminal.render(report, console)
@@ -41,19 +42,25 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def audit_with_progress(
-    pool: tuple[str, ...], benchmarks: list[str], settings: AuditSettings, out: Path, overwrite: bool
+    pool: tuple[str, ...],
+    benchmarks: list[str],
+    settings: AuditSettings,
+    out: Path,
+    overwrite: bool,
+    run: RunSettings | None = None,
 ) -> AuditReport:
     """Return the audit, with a progress bar on stderr where it is a terminal."""
     if not is_warm():
         sys.stderr.write("auditkit: compiling its kernels, once on this machine (up to half a minute)\n")
-    total = sum(source.n_bytes for source in open_pool(pool, settings.read).sources)
-    with Progress(total, "audit") as progress:
+    with Progress(label="audit") as progress:
         return audit(
             pool,
             benchmarks,
             settings,
             out=out,
             overwrite=overwrite,
+            run=run,
+            on_start=progress.set_total,
             on_progress=lambda n, size: progress.update(n, size),
         )
 

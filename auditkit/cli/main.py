@@ -122,8 +122,20 @@ def _audit(command: argparse.ArgumentParser) -> None:
     add("--id-column", default="", metavar="COLUMN", help="the column of row ids")
     add("--rules", metavar="FILE", help="a TOML of verdict rules; what it leaves out keeps its default")
     add("--bad-rows", choices=("error", "skip"), default="error", help="stop at a broken record, or set it aside")
-    gate = command.add_argument_group("gate (exit status 1)")
-    add = gate.add_argument
+    _run_options(command)
+    _gate(command)
+
+
+def _run_options(command: argparse.ArgumentParser) -> None:
+    add = command.add_argument_group("how it is run (none of it changes the report)").add_argument
+    add("--workers", type=int, default=0, metavar="N", help="shards scanned at a time (default: one a core)")
+    add(
+        "--reuse", action="append", default=[], metavar="DIR", help="an earlier audit: its shards are not scanned again"
+    )
+
+
+def _gate(command: argparse.ArgumentParser) -> None:
+    add = command.add_argument_group("gate (exit status 1)").add_argument
     add(
         "--fail-over", action="append", default=[], metavar="[B=]SHARE", help="trip above this share of condemned items"
     )

@@ -9,7 +9,7 @@ from auditkit.formats.naming import (
     is_saved_dataset,
     is_saved_dataset_dict,
 )
-from auditkit.formats.reading import read_records
+from auditkit.formats.reading import pieces, read_records
 from auditkit.formats.writing import RecordWriter, open_writer
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "is_saved_dataset",
     "is_saved_dataset_dict",
     "open_writer",
+    "pieces",
     "read_records",
     "source_path",
 ]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -24,9 +24,16 @@ from auditkit.records import BadRow, Source
 
 BadRows = Literal["error", "skip"]
 _DECODED_ROWS = 4096
+#: Row groups that are read together as one piece have so many bytes, decoded; one row group may have more.
+PIECE_BYTES = 64 << 20
 
-#: A table, and how many bytes of its source were consumed when it was read.
-Placed = tuple[Any, int]
+
+class Placed(NamedTuple):
+    """A table, the number of its first row, and how many bytes of its source were consumed for it."""
+
+    table: Any
+    first: int
+    n_bytes: int
 
 
 # ---------------------------------------------------------------- sources of Arrow tables
@@ -63,17 +70,47 @@ def arrow_errors(location: str, what: str) -> Iterator[None]:
         raise BadRecordError(location, None, reason, "Copy or write the file again") from None
 
 
-def parquet_tables(place: Path | str, source: Source, batch_bytes: int) -> Iterator[Placed]:
-    """Yield a Parquet file's tables of about `batch_bytes`, row group after row group; at least one."""
+def parquet_pieces(place: Path | str, source: Source) -> tuple[range | None, ...]:
+    """Return the pieces of a Parquet file: runs of row groups of at least PIECE_BYTES, but for the last.
+
+    A file that only grew has the pieces it had, but for its last one. One piece is None: the whole file. So is a
+    compressed one, which has to be unpacked to be read.
+    """
+    if source.compression:
+        return (None,)
+    with open_parquet(place, source.location) as parquet:
+        sizes = [parquet.metadata.row_group(i).total_byte_size for i in range(parquet.metadata.num_row_groups)]
+    pieces, first, size = list[range](), 0, 0
+    for i, n_bytes in enumerate(sizes, 1):
+        size += n_bytes
+        if size >= PIECE_BYTES or i == len(sizes):
+            pieces.append(range(first, i))
+            first, size = i, 0
+    return tuple(pieces) if len(pieces) > 1 else (None,)
+
+
+def parquet_tables(
+    place: Path | str, source: Source, batch_bytes: int, row_groups: range | None = None
+) -> Iterator[Placed]:
+    """Yield a Parquet file's tables of about `batch_bytes`, row group after row group; at least one.
+
+    Args:
+        place: the file.
+        source: what it is.
+        batch_bytes: size of a table.
+        row_groups: those that are read; None for all.
+    """
     with open_parquet(place, source.location, source.compression) as parquet:
         schema, meta = parquet.schema_arrow, parquet.metadata
+        rows, ends = _row_group_ends(meta, source.n_bytes)
+        groups = range(meta.num_row_groups) if row_groups is None else row_groups
         if not meta.num_rows:
-            yield schema.empty_table(), source.n_bytes
+            yield Placed(schema.empty_table(), 0, source.n_bytes)
             return
         # Sizes in the footer are those of the encoded values; repeated long texts are far larger in memory, so
         # few rows are decoded at a time and put together by their true size.
-        tables = _grouped(parquet.iter_batches(batch_size=_DECODED_ROWS), schema, batch_bytes)
-        yield from _placed(tables, *_row_group_ends(meta, source.n_bytes))
+        decoded = parquet.iter_batches(batch_size=_DECODED_ROWS, row_groups=list(groups))
+        yield from _placed(_grouped(decoded, schema, batch_bytes), rows, ends, rows[groups.start])
 
 
 def _row_group_ends(meta: Any, n_bytes: int) -> tuple[list[int], list[int]]:
@@ -84,12 +121,14 @@ def _row_group_ends(meta: Any, n_bytes: int) -> tuple[list[int], list[int]]:
     return rows, [n_bytes * size // max(1, sizes[-1]) for size in sizes]
 
 
-def _placed(tables: Iterator[Any], rows: list[int], ends: list[int]) -> Iterator[Placed]:
-    """Yield each table with the bytes up to its last row: between two of `rows`, in proportion."""
-    n_rows = 0
+def _placed(tables: Iterator[Any], rows: list[int], ends: list[int], first: int = 0) -> Iterator[Placed]:
+    """Yield each table with its place; bytes are taken up in proportion between two of `rows`."""
+    position = round(np.interp(first, rows, ends))
     for table in tables:
-        n_rows += table.num_rows
-        yield table, round(np.interp(n_rows, rows, ends))
+        last = first + table.num_rows
+        before, position = position, round(np.interp(last, rows, ends))
+        yield Placed(table, first, position - before)
+        first = last
 
 
 def saved_dataset_files(folder: Path, location: str) -> list[Path]:
@@ -112,18 +151,19 @@ def saved_dataset_files(folder: Path, location: str) -> list[Path]:
 
 def saved_dataset_tables(folder: Path, source: Source, batch_bytes: int) -> Iterator[Placed]:
     """Yield the tables of a saved Dataset, memory mapped, in batches; at least one."""
-    n_yielded = before = 0
+    first = start = position = 0
     schema = None
     for path in saved_dataset_files(folder, source.location):
         with arrow_errors(source.location, "Arrow"), pa.memory_map(str(path)) as mapped:
             reader = pa.ipc.open_stream(mapped)
             schema = schema or reader.schema
             for table in _grouped(reader, reader.schema, batch_bytes):
-                yield table, before + mapped.tell()
-                n_yielded += 1
-            before += mapped.size()
-    if not n_yielded and schema is not None:
-        yield schema.empty_table(), source.n_bytes
+                before, position = position, start + mapped.tell()
+                yield Placed(table, first, position - before)
+                first += table.num_rows
+            start += mapped.size()
+    if not first and schema is not None:
+        yield Placed(schema.empty_table(), 0, source.n_bytes)
 
 
 def _grouped(batches: Any, schema: Any, batch_bytes: int) -> Iterator[Any]:
@@ -157,7 +197,7 @@ def frame_tables(source: Source, batch_bytes: int) -> Iterator[Placed]:
     """
     table = frame_table(source.data, source.location)
     if not table.num_rows:
-        yield table, source.n_bytes
+        yield Placed(table, 0, source.n_bytes)
         return
     yield from _placed(table_batches(table, batch_bytes), [0, table.num_rows], [0, source.n_bytes])
 
@@ -209,21 +249,19 @@ def read_tables(tables: Iterator[Placed], source: Source, bad_rows: BadRows) -> 
     Raises:
         BadRecordError: two columns of one name (whole file); a row whose strings are no UTF-8 (may be set aside).
     """
-    first = before = 0
-    for table, position in tables:
+    for table, first, n_bytes in tables:
         names = table.column_names
         if len(set(names)) < len(names):
             doubled = next(name for name in names if names.count(name) > 1)
             raise BadRecordError(source.location, None, f"two columns are called {doubled!r}; rename one")
-        yield replace(_batch(table, source, bad_rows, first), n_source_bytes=position - before)
-        first, before = first + table.num_rows, position
+        yield replace(_batch(table, source, bad_rows, first), n_source_bytes=n_bytes)
 
 
 def _batch(table: Any, source: Source, bad_rows: BadRows, first: int) -> RecordBatch:
     """Return one table as a batch, rows with broken strings set aside."""
     n_rows = table.num_rows
     bad: tuple[BadRow, ...] = ()
-    numbers = list(range(first, first + n_rows))
+    numbers: Sequence[int] = range(first, first + n_rows)
     if _fault(table):
         faults = {i: fault for i in range(n_rows) if (fault := _fault(table.slice(i, 1)))}
         bad = tuple(BadRow(source.location, first + i + 1, first + i, fault) for i, fault in faults.items())

@@ -26,8 +26,26 @@ _ROW_FORMATS: dict[str, tuple[str, Callable[[Any, Gatherer], Iterator[RecordBatc
 }
 
 
+def pieces(source: Source) -> tuple[range | None, ...]:
+    """Return the pieces of a source that can be read by themselves, in order: row groups of a Parquet file.
+
+    None is the whole source: every other format has one piece.
+
+    Raises:
+        BadRecordError: (line None) the file is truncated or no Parquet.
+        InputError: it is missing or cannot be read.
+    """
+    if source.format != "parquet":
+        return (None,)
+    with reading(source.location, source.compression):
+        return columnar.parquet_pieces(source_place(source), source)
+
+
 def read_records(
-    source: Source, bad_rows: Literal["error", "skip"] = "error", batch_bytes: int = 16 << 20
+    source: Source,
+    bad_rows: Literal["error", "skip"] = "error",
+    batch_bytes: int = 16 << 20,
+    row_groups: range | None = None,
 ) -> Iterator[RecordBatch]:
     """Yield the records of a source in batches of about `batch_bytes`, at least one batch, record order kept.
 
@@ -38,6 +56,7 @@ def read_records(
         source: what to read.
         bad_rows: "error" stops at the first broken record, "skip" sets it aside in `RecordBatch.bad`.
         batch_bytes: size of a batch, in bytes of the file (of memory, for columnar formats).
+        row_groups: one of the source's `pieces`: only its records are read, numbered as in the source.
 
     Raises:
         BadRecordError: a broken record (line known), or a file that is truncated, corrupt, empty or of another format
@@ -45,10 +64,10 @@ def read_records(
         InputError: the file is missing, cannot be read or changes meanwhile, or data in memory has an unknown type.
     """
     if source.data is not None or not is_remote(source.location):
-        yield from _batches(source, bad_rows, batch_bytes)
+        yield from _batches(source, bad_rows, batch_bytes, row_groups)
         return
     try:
-        yield from _batches(source, bad_rows, batch_bytes)
+        yield from _batches(source, bad_rows, batch_bytes, row_groups)
     except BadRecordError:
         # A file that is replaced in mid-reading looks broken; that it was replaced is what matters.
         check_unchanged(source.location, source.digest)
@@ -56,14 +75,16 @@ def read_records(
     check_unchanged(source.location, source.digest)
 
 
-def _batches(source: Source, bad_rows: Literal["error", "skip"], batch_bytes: int) -> Iterator[RecordBatch]:
+def _batches(
+    source: Source, bad_rows: Literal["error", "skip"], batch_bytes: int, row_groups: range | None
+) -> Iterator[RecordBatch]:
     if source.format == "list":
         yield from _read_list(source, Gatherer(source, bad_rows, batch_bytes, Layout("json")))
     elif source.format in _ROW_FORMATS:
         yield from _read_rows(source, Gatherer(source, bad_rows, batch_bytes))
     elif source.format in ("parquet", "arrow", "frame"):
         with reading(source.location, source.compression):
-            yield from columnar.read_tables(_tables(source, batch_bytes), source, bad_rows)
+            yield from columnar.read_tables(_tables(source, batch_bytes, row_groups), source, bad_rows)
     else:
         raise InputError(f"{source.location}: unknown format {source.format!r}")
 
@@ -76,12 +97,12 @@ def _read_rows(source: Source, gather: Gatherer) -> Iterator[RecordBatch]:
         yield from read(stream, gather)
 
 
-def _tables(source: Source, batch_bytes: int) -> Iterator[columnar.Placed]:
-    """Yield the Arrow tables of a columnar source, each with the bytes of the source consumed at its end."""
+def _tables(source: Source, batch_bytes: int, row_groups: range | None) -> Iterator[columnar.Placed]:
+    """Yield the Arrow tables of a columnar source, each with its place."""
     if source.format == "frame":
         return columnar.frame_tables(source, batch_bytes)
     if source.format == "parquet":
-        return columnar.parquet_tables(source_place(source), source, batch_bytes)
+        return columnar.parquet_tables(source_place(source), source, batch_bytes, row_groups)
     return columnar.saved_dataset_tables(source_path(source), source, batch_bytes)
 
 

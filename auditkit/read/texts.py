@@ -5,7 +5,7 @@ Columns of plain strings stay in Arrow and polars; nested values and chats are w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 
@@ -15,13 +15,15 @@ from auditkit import tables
 from auditkit.formats import RecordBatch, read_records
 from auditkit.formats.fields import build_path
 from auditkit.read import chats
-from auditkit.read.ids import SeenIds, short_ids
+from auditkit.read.ids import MAX_COMPARED_ROWS, NOT_COMPARED, id_hashes, short_ids
 from auditkit.read.plan import FIRST_RECORDS, Plan, make_plan
 from auditkit.read.tally import Tally
 from auditkit.read.values import Column, names_of
 from auditkit.read.walk import JSON_CHAT, Walker
 from auditkit.records import ReadSettings, Source, TextBatch
 
+#: Of a Parquet file that is read in pieces: what is decoded for its first records.
+_FIRST_BYTES = 1 << 20
 _FOUND: dict[str, pl.DataType] = {
     "at": pl.UInt32(),
     "field": pl.String(),
@@ -31,18 +33,21 @@ _FOUND: dict[str, pl.DataType] = {
 }
 
 
-def read_texts(source: Source, settings: ReadSettings, *, may_lack_fields: bool = False) -> Iterator[TextBatch]:
-    """Yield the texts of a source, batch after batch, in record order; at least one batch.
+def read_texts(
+    source: Source, settings: ReadSettings, *, may_lack_fields: bool = False, row_groups: range | None = None
+) -> Iterator[TextBatch]:
+    """Yield the texts of a source or of a piece of it, batch after batch, in record order; at least one batch.
 
-    Which columns are scanned is decided from the first 100 records; usual text columns and chats that come later are
-    scanned as well. The texts do not depend on the size of the batches. Counts of `not_examined` are per batch and add
-    up over a source.
+    Which columns are scanned is decided from the first 100 records of the source; usual text columns and chats that
+    come later are scanned as well. The texts do not depend on the size of the batches, nor on the pieces. Counts of
+    `not_examined` are per batch and add up over a source.
 
     Args:
         source: what is read.
         settings: what of it.
         may_lack_fields: take it that another source of the pool has the fields that this one has not (`open_pool`
             checks it). A source that has none of them is read without texts, and its last batch says so.
+        row_groups: a piece of a Parquet file (see formats.pieces), None for the whole source.
 
     Raises:
         BadRecordError: a broken record, where `settings.bad_rows` is "error".
@@ -50,19 +55,15 @@ def read_texts(source: Source, settings: ReadSettings, *, may_lack_fields: bool 
         LabelError: a label column is missing.
         UsageError: a policy is declared twice, or a role is unknown.
     """
-    batches = read_records(source, settings.bad_rows, settings.shard_bytes)
-    first: list[RecordBatch] = []
-    n_records = 0
-    is_all = True
-    for batch in batches:
-        first.append(batch)
-        n_records += len(batch.numbers)
-        if n_records >= FIRST_RECORDS:
-            is_all = False
-            break
+    batches = read_records(source, settings.bad_rows, settings.shard_bytes, row_groups)
+    if row_groups is None:
+        first, is_all = _first_batches(batches)
+        batches = chain(first, batches)
+    else:
+        first, is_all = _first_batches(read_records(source, settings.bad_rows, _FIRST_BYTES))
     reader = _Reader(source, make_plan(source, settings, first, is_all, may_lack_fields))
     held: TextBatch | None = None
-    for batch in chain(first, batches):
+    for batch in batches:
         if held is not None:
             yield held
         held = reader.read(batch)
@@ -71,15 +72,26 @@ def read_texts(source: Source, settings: ReadSettings, *, may_lack_fields: bool 
     yield reader.end(held)
 
 
+def _first_batches(batches: Iterable[RecordBatch]) -> tuple[list[RecordBatch], bool]:
+    """Return the batches that hold the first records, and whether there are no others."""
+    first: list[RecordBatch] = []
+    n_records = 0
+    for batch in batches:
+        first.append(batch)
+        n_records += len(batch.numbers)
+        if n_records >= FIRST_RECORDS:
+            return first, False
+    return first, True
+
+
 class _Reader:
-    """Reads the batches of one source, and knows what came before."""
+    """Reads the batches of one source or piece, and knows what came before."""
 
     def __init__(self, source: Source, plan: Plan) -> None:
         self.source, self.plan = source, plan
         self.seen: set[str] = set()
         self.n_rows = 0
         self._known: set[str] = set()
-        self._ids = SeenIds()
 
     def read(self, batch: RecordBatch) -> TextBatch:
         """Return the texts of one batch."""
@@ -93,10 +105,15 @@ class _Reader:
             found = found.sort("at", maintain_order=True)
         tally.add("row without text", len(batch.numbers) - found["at"].n_unique())
         rows = pl.Series("row", batch.numbers, dtype=pl.Int64())
-        texts = self._texts(found, rows, self._row_ids(batch, names, tally))
+        ids = self._row_ids(batch, names)
+        texts = self._texts(found, rows, ids)
         labels = pl.DataFrame([rows, *(label.read(batch, tally) for label in self.plan.labels)])
-        counts = dict(tally.counts)
-        return TextBatch(self.source, batch.n_records, texts, labels, batch.bad, counts, batch.n_source_bytes)
+        compared = ids.filter(rows < MAX_COMPARED_ROWS)
+        tally.add(NOT_COMPARED, len(ids) - ids.null_count() - (len(compared) - compared.null_count()))
+        return TextBatch(
+            self.source, batch.n_records, texts, labels, id_hashes(compared), batch.bad, dict(tally.counts),
+            batch.n_source_bytes,
+        )  # fmt: skip
 
     def end(self, last: TextBatch) -> TextBatch:
         """Return the last batch, with what is known of the whole source only.
@@ -120,12 +137,10 @@ class _Reader:
         )  # fmt: skip
         return tables.check(texts, tables.TEXTS, "read_texts")
 
-    def _row_ids(self, batch: RecordBatch, names: list[str], tally: Tally) -> pl.Series:
+    def _row_ids(self, batch: RecordBatch, names: list[str]) -> pl.Series:
         if self.plan.id_name not in names or self.plan.id_name is None:
             return pl.Series([None] * len(batch.numbers), dtype=pl.String())
-        ids = short_ids(Column(batch, self.plan.id_name).ids())
-        tally.add("duplicate id", self._ids.add(ids))
-        return ids
+        return short_ids(Column(batch, self.plan.id_name).ids())
 
     def _column(self, batch: RecordBatch, name: str, tally: Tally) -> Iterator[pl.DataFrame]:
         """Yield the texts of a column, if there are any, and count the rest."""

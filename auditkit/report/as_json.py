@@ -26,7 +26,7 @@ FORMAT_VERSION = 1
 REPORT, TIMING, MATCH_FILE, ITEM_FILE = "report.json", "timing.json", "matches.parquet", "items.parquet"
 
 #: Not in report.json: frames have files of their own, times are not comparable, the folder is where it lies.
-_ELSEWHERE = ("matches", "items", "seconds", "folder")
+_ELSEWHERE = ("matches", "items", "seconds", "run", "folder")
 #: Mappings whose order means something (rules are tried in it); all others are sorted by key.
 _ORDERED = ("rules",)
 
@@ -42,7 +42,7 @@ def write(report: AuditReport, folder: Path, extra: Mapping[str, bytes] | None =
     contents = {
         MATCH_FILE: parquet(check(report.matches, MATCHES, "report matches")),
         ITEM_FILE: parquet(check(report.items, ITEM_RESULTS, "report items")),
-        TIMING: json_bytes({"seconds": plain(report.seconds)}),
+        TIMING: json_bytes({"seconds": plain(report.seconds), "run": plain(report.run)}),
         **(extra or {}),
     }
     digests = {name: file_digest(contents[name]) for name in (MATCH_FILE, ITEM_FILE)}
@@ -74,7 +74,7 @@ def load(folder: Path | str) -> AuditReport:
         matches = matches.with_columns(pl.lit(None, dtype=pl.Struct({})).alias("pool_labels"))
     items = _table(folder, ITEM_FILE, ITEM_RESULTS, raw)
     body = {key: thing for key, thing in raw.items() if key not in ("format", "format_version", "files")}
-    more = {"seconds": _seconds(folder), "matches": matches, "items": items, "folder": folder}
+    more = {**_timing(folder), "matches": matches, "items": items, "folder": folder}
     return parse.record(AuditReport, body | more, str(folder / REPORT))
 
 
@@ -134,13 +134,14 @@ def _table(folder: Path, name: str, schema: Schema, raw: Mapping[str, Any]) -> p
         raise InputError(f"{shown(str(path))}: not a table of this auditkit: {shown(str(error))}") from None
 
 
-def _seconds(folder: Path) -> dict[str, float]:
-    """Return the wall times, or none where timing.json was not kept: nothing else depends on them."""
+def _timing(folder: Path) -> dict[str, dict[str, Any]]:
+    """Return wall times and how it was run, or nothing where timing.json was not kept: nothing else depends on them."""
     try:
-        seconds = json.loads((folder / TIMING).read_text(encoding="utf-8"))["seconds"]
-        return {str(name): float(value) for name, value in seconds.items()}
+        raw = json.loads((folder / TIMING).read_text(encoding="utf-8"))
+        seconds = {str(name): float(value) for name, value in raw["seconds"].items()}
+        return {"seconds": seconds, "run": dict(raw.get("run", {}))}
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        return {}
+        return {"seconds": {}, "run": {}}
 
 
 def parquet(frame: pl.DataFrame) -> bytes:

@@ -59,6 +59,10 @@ class Progress:
         self._bar.start()
         return self
 
+    def set_total(self, total_bytes: int) -> None:
+        """Say how many bytes there are in all."""
+        self._bar.update(self._task, total=total_bytes or None)
+
     def update(self, n_rows: int = 0, n_bytes: int = 0, label: str | None = None) -> None:
         """Add rows and bytes that are done; `label` names a new stage."""
         self.n_rows += n_rows

@@ -66,6 +66,8 @@ def _facts(report: AuditReport) -> list[tuple[str, str]]:
         f"{phrases.counted(report.n_rows, 'row')} condemned; {phrases.count(report.n_rows_review)} more for review"
     )
     facts = [("Pool", f"{pool}, {size}"), ("Pool hit rate", hit)]
+    if n_reused := report.run.get("n_shards_reused"):
+        facts.append(("Shards", f"{phrases.count(n_reused)} of {report.run['n_shards']:,} known from an earlier run"))
     facts += [("  by " + policy, text) for policy, text in phrases.label_lines(report)]
     examined = phrases.listed(phrases.not_examined(report), "report.json", limit=8, sep=", ")
     facts.append(("Not examined", examined or "nothing: all text that was found"))

@@ -22,16 +22,24 @@ def plan_digest(inputs: Sequence[str], settings: Mapping[str, Any]) -> str:
     return hashlib.sha256(body.encode()).hexdigest()
 
 
-def claim_folder(folder: Path, inputs: Sequence[str], settings: Mapping[str, Any], overwrite: bool) -> bytes:
-    """Return the content of this run's plan.json, to be written with its report, where it may write to `folder`.
+def claim_folder(
+    folder: Path,
+    inputs: Sequence[str],
+    settings: Mapping[str, Any],
+    overwrite: bool,
+    more: Mapping[str, Any] | None = None,
+) -> bytes:
+    """Return the content of this run's plan.json, to be written before all else, where it may write to `folder`.
 
-    Nothing is written here: an audit that fails leaves no trace. That the folder can be written is seen beforehand.
+    Nothing is written here: an audit that fails at once leaves no trace. That the folder can be written is seen
+    beforehand.
 
     Args:
         folder: may be missing.
         inputs: names and digests of what is read.
         settings: all settings, as plain values.
         overwrite: take over the folder of another audit.
+        more: what plan.json holds beside; it must follow from inputs, settings and version.
 
     Raises:
         OutputError: the folder holds something else, or an audit of other inputs or settings, or cannot be written.
@@ -47,7 +55,9 @@ def claim_folder(folder: Path, inputs: Sequence[str], settings: Mapping[str, Any
             "choose another folder with --out, or replace it with --overwrite"
         )
     _check_writable(folder)
-    return (json.dumps({"plan": digest, "inputs": list(inputs)}, indent=2, ensure_ascii=False) + "\n").encode("utf-8")
+    content = {"plan": digest, "inputs": list(inputs), **(more or {})}
+    # A lone surrogate (an odd file name) becomes its JSON escape.
+    return (json.dumps(content, indent=2, ensure_ascii=False, default=str) + "\n").encode("utf-8", "backslashreplace")
 
 
 def _exists(folder: Path) -> bool:
@@ -62,9 +72,14 @@ def _exists(folder: Path) -> bool:
 
 def _holds_something(folder: Path) -> bool:
     try:
-        return any(folder.iterdir())
+        return any(not _is_begun_plan(path) for path in folder.iterdir())
     except OSError as error:
         raise OutputError(f"{folder} cannot be read: {error.strerror}; choose another folder with --out") from None
+
+
+def _is_begun_plan(path: Path) -> bool:
+    """Return whether a file is a plan.json that a run was killed over (see store.write_atomically)."""
+    return path.name.startswith(f".{PLAN}.") and path.suffix == ".tmp"
 
 
 def _check_writable(folder: Path) -> None:

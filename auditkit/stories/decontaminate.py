@@ -22,7 +22,7 @@ from auditkit.split import SplitResult, SplitSettings
 from auditkit.split.decontaminate import decontaminate as write_clean
 from auditkit.split.emit import Rescan
 from auditkit.stories.scan import ADDRESS, Scanner
-from auditkit.stories.settings import MEMORY, AuditSettings, from_plain, named_folders
+from auditkit.stories.settings import MEMORY, AuditSettings, from_plain, lexical_only, named_folders
 from auditkit.verify.records import VERIFIED
 from auditkit.verify.verdicts import conclude
 
@@ -73,7 +73,7 @@ def _decontaminate(
     benchmarks: Any,
     on_rows: Callable[[int], None] | None,
 ) -> SplitResult:
-    audited = from_plain(report.settings, report.rules)
+    audited = lexical_only(from_plain(report.settings, report.rules))
     inputs, specs = again(report, "pool", pool), again(report, "benchmarks", benchmarks)
     sources = read.open_pool(inputs, audited.read)
     opened = read.open_benchmarks(specs)
@@ -134,8 +134,10 @@ def _rescan(report: AuditReport, benchmarks: Sequence[Benchmark], settings: Audi
             rows = pl.Series([row for row, _ in members], dtype=pl.Int64)
             memory = Source(name, MEMORY, "list", "", "", "", 0, data=[record for _, record in members])
             for batch in read.read_texts(memory, ReadSettings(fields=fields, roles=settings.read.roles)):
-                found = scanner.scan(batch, None).pairs
-                pairs.append(found.with_columns(rows.gather(found["row"]).alias("row")))
+                found = scanner.scan(batch).pairs
+                pairs.append(
+                    found.select(pl.lit(name).alias("pool"), rows.gather(found["row"]).alias("row"), pl.exclude("row"))
+                )
         labels = pl.DataFrame(schema={"pool": pl.String, "row": pl.Int64})
         return conclude(pl.concat(pairs), scanner.prepared, labels)
 
@@ -153,4 +155,4 @@ def _texts_only(value: Any) -> Any:
 
 def _no_pairs() -> pl.DataFrame:
     verified = {name: dtype for name, dtype in VERIFIED.items() if name != "unit"}
-    return pl.DataFrame(schema={**{name: tables.TEXTS[name] for name in ADDRESS}, **verified})
+    return pl.DataFrame(schema={**{name: tables.TEXTS[name] for name in ("pool", *ADDRESS)}, **verified})

@@ -13,6 +13,7 @@ from auditkit.errors import FieldError, LabelError
 from auditkit.formats import RecordBatch, read_records
 from auditkit.read import read_texts
 from auditkit.read.columns import find_column, nearest_column, show_name
+from auditkit.read.ids import DUPLICATE_ID, SeenIds
 from auditkit.read.prompts import prompt_texts
 from auditkit.read.values import names_of
 from auditkit.records import BadRow, Pool, ReadSettings, Source
@@ -73,10 +74,12 @@ def read_rows(pool: Pool, settings: ReadSettings, source_column: str = "") -> Po
     """
     rows, texts, counts, bad = [], [], Counter[str](), list[BadRow]()
     for source in pool.sources:
+        seen = SeenIds()
         for batch in read_texts(source, settings, may_lack_fields=len(pool.sources) > 1):
             rows.append(batch.labels.select(pl.lit(source.name).alias("pool"), pl.all()))
             texts.append(prompt_texts(batch.texts, settings))
             counts.update(batch.not_examined)
+            counts[DUPLICATE_ID] += seen.add(batch.id_hashes)
             bad += batch.bad_rows
     policies = tuple(rule.policy for rule in settings.labels)
     table, prompts = pl.concat(rows), pl.concat(texts)
@@ -86,7 +89,7 @@ def read_rows(pool: Pool, settings: ReadSettings, source_column: str = "") -> Po
     n_tokens = prompts.group_by("pool", "row").agg(pl.col("n_tokens").sum())
     table = table.join(n_tokens, on=["pool", "row"], how="left", maintain_order="left")
     table = table.select("pool", "row", "source", pl.col("n_tokens").fill_null(0), *policies)
-    return PoolRows(table, prompts, policies, dict(sorted(counts.items())), tuple(bad))
+    return PoolRows(table, prompts, policies, dict(sorted((+counts).items())), tuple(bad))
 
 
 # ---------------------------------------------------------------- source column

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import polars as pl
@@ -17,33 +20,47 @@ from auditkit.detect.protocol import Index, Rows
 from auditkit.detect.seeds import SeedDetector
 from auditkit.errors import MissingExtraError
 from auditkit.records import BadRow, Benchmark, TextBatch
+from auditkit.run.digests import code_digest, frame_digest
+from auditkit.run.versions import versions
 from auditkit.stories.settings import AuditSettings
 from auditkit.text.encode import load_encoder
 from auditkit.text.items import ItemTexts, distinct_texts
-from auditkit.text.normalise import tokenise
+from auditkit.text.normalise import describe, tokenise
 from auditkit.verify.items import PreparedItems, prepare
-from auditkit.verify.matches import verify
+from auditkit.verify.matches import Verified, verify
 from auditkit.verify.paraphrases import verify_paraphrases
 from auditkit.verify.rules import Rules
 
-ADDRESS = ["pool", "row", "row_id", "field", "turn"]
-
-Progress = Callable[[int, int], None]
+#: Where a text stands in its source.
+ADDRESS = ["row", "row_id", "field", "turn"]
 
 
 @dataclass(frozen=True)
 class Shard:
-    """What one shard of the pool gave."""
+    """What one shard of the pool gave.
 
-    source: str
+    Attributes:
+        n_rows, n_texts: what it held.
+        pairs: frame VERIFIED with the columns of ADDRESS in place of `unit`.
+        labels: row and one Int8 column per policy, of the rows that matched.
+        label_counts: policy -> label as text ("1", "0", "null") -> rows.
+        id_hashes: of its row ids (see TextBatch).
+        bad_rows: records set aside.
+        not_examined: reason -> count.
+        n_template_only: pairs that shared a template only.
+        paraphrase_counts: encoder -> what it counted -> number.
+    """
+
     n_rows: int
     n_texts: int
     pairs: pl.DataFrame
     labels: pl.DataFrame
     label_counts: Mapping[str, Counter[str]]
+    id_hashes: pl.Series
     bad_rows: tuple[BadRow, ...]
     not_examined: Mapping[str, int]
     n_template_only: int
+    paraphrase_counts: Mapping[str, Mapping[str, int]]
 
 
 @dataclass(frozen=True)
@@ -78,30 +95,44 @@ class Scanner:
             not_run["paraphrase"] = "not asked for (--tiers all)"
         return Scanner(items, texts, prepare(texts, rules), tiers, not_run, _lexical(texts, rules, tiers), paraphrase)
 
-    def scan(self, batch: TextBatch, on_progress: Progress | None) -> Shard:
+    @cached_property
+    def digest(self) -> str:
+        """The digest of all that a shard's result depends on beside the shard: items, rules, tiers, encoders, code."""
+        encoders = {name: index.describe() for name, index in self.paraphrase.items()}
+        packages = {name: version for name, version in versions(has_encoder=bool(encoders)).items() if name != "python"}
+        body = [
+            code_digest(), describe(), packages, self.prepared.rules.as_dict(), self.tiers, encoders,
+            frame_digest(self.items),
+        ]  # fmt: skip
+        return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
+
+    def scan(self, batch: TextBatch) -> Shard:
         """Return the verified pairs of a shard, and its counts."""
         texts = batch.texts["text"]
         rows = Rows(texts, tokenise(texts))
         proposed = pl.concat([tables.empty(tables.CANDIDATES), *(index.scan(rows) for index in self.lexical.values())])
         found = verify(proposed, texts, rows.tokens, self.prepared, frozenset(self.tiers))
-        pairs = [found.pairs]
-        if self.paraphrase:
-            close = pl.concat([index.scan(rows) for index in self.paraphrase.values()])
-            pairs.append(verify_paraphrases(close, found.pairs, texts, rows.tokens, self.prepared))
-        addressed = _with_addresses(pl.concat(pairs), batch.texts)
-        if on_progress is not None:
-            on_progress(batch.n_rows, batch.n_source_bytes)
+        close, counts = self._close(rows, found)
+        addressed = _with_addresses(pl.concat([found.pairs, close]), batch.texts)
         return Shard(
-            source=batch.source.name,
             n_rows=batch.n_rows,
             n_texts=len(texts),
             pairs=addressed,
-            labels=_labels_of(addressed, batch),
+            labels=batch.labels.filter(pl.col("row").is_in(addressed["row"].unique().implode())),
             label_counts=_label_counts(batch.labels),
+            id_hashes=batch.id_hashes,
             bad_rows=batch.bad_rows,
             not_examined=batch.not_examined,
             n_template_only=found.n_template_only,
+            paraphrase_counts=counts,
         )
+
+    def _close(self, rows: Rows, found: Verified) -> tuple[pl.DataFrame, dict[str, dict[str, int]]]:
+        """Return the verified paraphrases of a shard, and what each encoder counted."""
+        if not self.paraphrase:
+            return found.pairs.clear(), {}
+        close = pl.concat([index.scan(rows) for index in self.paraphrase.values()])
+        return verify_paraphrases(close, found.pairs, rows.texts, rows.tokens, self.prepared), {}
 
     def describe(self, n_template_only: int) -> dict[str, Any]:
         """Return what the detectors' settings mean, for the report."""
@@ -127,12 +158,6 @@ def _with_addresses(pairs: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
     """Return the pairs with the address of each row text in place of its number in the shard."""
     address = texts.select(ADDRESS)[pairs["unit"]] if len(pairs) else texts.select(ADDRESS).clear()
     return address.hstack(pairs.drop("unit"))
-
-
-def _labels_of(pairs: pl.DataFrame, batch: TextBatch) -> pl.DataFrame:
-    """Return pool, row and the policies' labels of the rows that matched."""
-    name = pl.lit(batch.source.name).alias("pool")
-    return batch.labels.filter(pl.col("row").is_in(pairs["row"].unique().implode())).select(name, pl.all())
 
 
 def _label_counts(labels: pl.DataFrame) -> dict[str, Counter[str]]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from auditkit.errors import UsageError, nearest
 from auditkit.records import LEXICAL_TIERS, TIERS, LabelRule, ReadSettings
 from auditkit.verify.rules import Rules, default_rules, load_rules, rules_of
+
+ENGINES = ("local", "ray")
 
 #: In the place of an input that has no name.
 MEMORY = "memory"
@@ -55,6 +57,34 @@ class AuditSettings:
         return tuple(tier for tier in TIERS if tier in self.tiers or "all" in self.tiers)
 
 
+@dataclass(frozen=True)
+class RunSettings:
+    """How an audit is run. Nothing of it changes a byte of the result.
+
+    Attributes:
+        workers: shards scanned at a time, each with about 100 MB of memory; 0 takes one a core. With Ray: tasks at a
+            time; 0 takes two for each CPU that the cluster has.
+        engine: "local", or "ray" (extra `ray`).
+        address: of a Ray cluster; "" starts Ray on this machine, or takes the one that RAY_ADDRESS names.
+        reuse: output folders of earlier audits; shards that stand in them are not scanned again.
+    """
+
+    workers: int = 0
+    engine: str = "local"
+    address: str = ""
+    reuse: tuple[str | Path, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.engine not in ENGINES:
+            raise UsageError(
+                f"unknown engine '{self.engine}'{nearest(self.engine, ENGINES)}; engines are local and ray"
+            )
+        if self.workers < 0:
+            raise UsageError(f"workers is {self.workers}, expected a whole number from 1, or 0 for one a core")
+        if self.address and self.engine != "ray":
+            raise UsageError(f"address {self.address} is that of a Ray cluster; give engine ray with it")
+
+
 def as_plain(settings: AuditSettings, pool: Any, benchmarks: Any) -> dict[str, Any]:
     """Return the settings as plain values, with the inputs as they were named ("memory" for what was not a name)."""
     plain = asdict(settings.read)
@@ -69,7 +99,7 @@ def as_plain(settings: AuditSettings, pool: Any, benchmarks: Any) -> dict[str, A
 
 
 def from_plain(plain: Mapping[str, Any], rules: Mapping[str, Any]) -> AuditSettings:
-    """Return the settings that a report carries, without paraphrase: what `decontaminate` needs to look again."""
+    """Return the settings that a report or a plan carries."""
     labels = tuple(LabelRule(rule["policy"], rule["column"], rule["values"]) for rule in plain["labels"])
     read = ReadSettings(
         tuple(plain["fields"]),
@@ -79,12 +109,16 @@ def from_plain(plain: Mapping[str, Any], rules: Mapping[str, Any]) -> AuditSetti
         plain["bad_rows"],
         plain["shard_bytes"],
     )
-    wanted = AuditSettings(tuple(plain["tiers"])).wanted()
-    lexical = tuple(tier for tier in wanted if tier != "paraphrase") or LEXICAL_TIERS
-    return AuditSettings(lexical, rules=rules_of(rules, "the report's rules"), read=read)
+    known = rules_of(rules, "the report's rules")
+    return AuditSettings(tuple(plain["tiers"]), tuple(plain["encoders"]), rules=known, read=read)
 
 
-def changed(settings: AuditSettings, plain: Mapping[str, Any]) -> dict[str, Any]:
+def lexical_only(settings: AuditSettings) -> AuditSettings:
+    """Return the settings without paraphrase: what `decontaminate` needs to look again."""
+    return replace(settings, tiers=tuple(t for t in settings.wanted() if t != "paraphrase") or LEXICAL_TIERS)
+
+
+def changed(plain: Mapping[str, Any]) -> dict[str, Any]:
     """Return name -> value of the settings that differ from the defaults."""
     defaults = as_plain(AuditSettings(), "", "")
     return {name: value for name, value in plain.items() if name not in _NO_CHANGE and value != defaults[name]}

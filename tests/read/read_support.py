@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from auditkit.read import open_pool, read_texts
+from auditkit.read.ids import DUPLICATE_ID, SeenIds
 from auditkit.records import ReadSettings, Source, TextBatch
 
 
@@ -23,11 +24,13 @@ def read(data: Any, **settings: Any) -> tuple[pl.DataFrame, dict[str, int]]:
 
 
 def counts(batches: list[TextBatch]) -> dict[str, int]:
-    """Return the sum of the counts of several batches."""
+    """Return the sum of the counts of several batches, duplicate ids among them."""
     total: Counter[str] = Counter()
+    seen = SeenIds()
     for batch in batches:
         total.update(batch.not_examined)
-    return dict(total)
+        total[DUPLICATE_ID] += seen.add(batch.id_hashes)
+    return {reason: n for reason, n in total.items() if n}
 
 
 def addresses(texts: pl.DataFrame) -> list[tuple[Any, ...]]:

@@ -188,7 +188,9 @@ def test_a_report_comes_back_as_it_was(named: tuple[Path, Path], tmp_path: Path)
 
 def test_the_folder_holds_the_files_of_the_design(named: tuple[Path, Path], tmp_path: Path) -> None:
     auditkit.audit(*named, SETTINGS, out=tmp_path / "deep/er/audit")
-    assert sorted(files(tmp_path / "deep/er/audit")) == [
+    parts = {path.parent.name for path in (tmp_path / "deep/er/audit").rglob("*/*")}
+    assert parts == {"parts"}
+    assert sorted(name for name in files(tmp_path / "deep/er/audit") if "/" not in name) == [
         "items.parquet", "matches.parquet", "plan.json", "report.html", "report.json", "report.md", "timing.json",
     ]  # fmt: skip
 
@@ -283,7 +285,7 @@ def test_no_audit_is_written_into_its_pool(named: tuple[Path, Path], tmp_path: P
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EACCES, errno.EDQUOT])
-def test_no_space_is_one_clear_error_and_leaves_nothing(
+def test_no_space_is_one_clear_error_and_leaves_parts_only(
     code: int, named: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(path: Path, content: bytes) -> None:
@@ -294,7 +296,10 @@ def test_no_space_is_one_clear_error_and_leaves_nothing(
     monkeypatch.setattr(report_files, "_write", fail)
     with pytest.raises(OutputError, match="the report cannot be written: no way"):
         auditkit.audit(*named, out=tmp_path / "audit")
-    assert not (tmp_path / "audit").exists()
+    assert sorted(path.name for path in (tmp_path / "audit").iterdir()) == ["parts", "plan.json"]
+    monkeypatch.undo()
+    report = auditkit.audit(*named, out=tmp_path / "audit")
+    assert report.run["n_shards_reused"] == report.run["n_shards"] == 1
 
 
 @pytest.mark.parametrize(
