@@ -23,7 +23,8 @@ from reading import machine
 from auditkit.stories.arms import with_controls
 from auditkit.stories.study import study
 from auditkit.stories.study_file import example, parse_study
-from auditkit.study_records import StudyBenchmark, StudyResult, StudySettings
+from auditkit.study_records.results import StudyResult
+from auditkit.study_records.settings import StudyBenchmark, StudySettings
 
 CLASSES = {
     "jbb_harmful": "harmful",

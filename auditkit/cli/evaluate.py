@@ -18,7 +18,7 @@ from auditkit.report.as_json import json_bytes, plain
 from auditkit.report.files import publish
 from auditkit.report.phrases import count
 from auditkit.report.study_words import number
-from auditkit.study_records import Estimate
+from auditkit.study_records.results import Estimate
 
 FORMAT = "auditkit evaluation"
 #: Measured guard: its name, seed and set.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from auditkit.study_records import Cells
+from auditkit.study_records.results import Cells
 
 #: Fewer prompts than this on a discordant side, and direction is not identifiable (docs/definitions.md).
 SMALL_SIDE = 30

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from auditkit.evaluate.floors import EXACT_LIMIT, N_PERMUTATIONS
 from auditkit.evaluate.hits import hits, run_values
-from auditkit.study_records import Arm, Correlation, Estimate, Threshold
+from auditkit.study_records.results import Correlation, Estimate, Threshold
+from auditkit.study_records.settings import Arm
 
 Floats = NDArray[np.float64]
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from auditkit.errors import InputError, UsageError
 from auditkit.evaluate.scored import KEYS
-from auditkit.study_records import Estimate
+from auditkit.study_records.results import Estimate
 
 Runs = Mapping[str, Sequence[float]]
 

@@ -28,7 +28,7 @@ from auditkit.evaluate.metrics import det_curves, metrics
 from auditkit.evaluate.thresholds import operating_points
 from auditkit.formats import detect_format, read_records
 from auditkit.records import Source
-from auditkit.study_records import Cells, Threshold
+from auditkit.study_records.results import Cells, Threshold
 from auditkit.tables import PREDICTIONS, TARGETS
 
 Data = str | Path | pl.DataFrame | list[dict[str, Any]]

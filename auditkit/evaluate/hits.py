@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from auditkit.errors import UsageError, nearest
 from auditkit.evaluate.scored import flags_at
-from auditkit.study_records import Threshold
+from auditkit.study_records.results import Threshold
 
 Floats = NDArray[np.float64]
 

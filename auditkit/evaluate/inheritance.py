@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from auditkit.evaluate.floors import Floor, seed_floor
 from auditkit.evaluate.hits import Hits, hits, run_values
-from auditkit.study_records import Arm, Estimate, Inheritance, Stage, Threshold
+from auditkit.study_records.results import Estimate, Inheritance, Threshold
+from auditkit.study_records.settings import Arm, Stage
 
 Floats = NDArray[np.float64]
 

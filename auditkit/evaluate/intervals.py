@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from auditkit.evaluate.floors import Floor, seed_floor
 from auditkit.evaluate.hits import Hits, run_values
 from auditkit.evaluate.scoring import wilson
-from auditkit.study_records import Estimate
+from auditkit.study_records.results import Estimate
 
 Floats = NDArray[np.float64]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from auditkit.study_records import Arm
+from auditkit.study_records.settings import Arm
 
 
 def lineages(arms: Sequence[Arm]) -> tuple[tuple[str, ...], ...]:

@@ -15,7 +15,7 @@ from auditkit.errors import UsageError, nearest
 from auditkit.evaluate.part import Part, points_of
 from auditkit.evaluate.scored import KEYS, joined
 from auditkit.evaluate.scoring import det_points
-from auditkit.study_records import Threshold
+from auditkit.study_records.results import Threshold
 from auditkit.tables import METRICS
 
 #: Metrics of a benchmark with labels of its own that need both classes.

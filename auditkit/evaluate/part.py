@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from auditkit.evaluate.cells import SMALL_SIDE
 from auditkit.evaluate.scoring import auprc, auroc, brier, calibration_error, recall_at_fpr, wilson
-from auditkit.study_records import Estimate, Threshold
+from auditkit.study_records.results import Estimate, Threshold
 
 Mask = NDArray[np.bool_]
 Points = Mapping[str, float | None]

@@ -23,7 +23,8 @@ from auditkit.evaluate.floors import (
 from auditkit.evaluate.lineage import lineages
 from auditkit.evaluate.part import mean_by_arm
 from auditkit.evaluate.relabel import benjamini_hochberg, capability_share, extremes_p, policy_share, smallest_share_p
-from auditkit.study_records import Arm, BenchmarkRange, Estimate, StudyBenchmark
+from auditkit.study_records.results import BenchmarkRange, Estimate
+from auditkit.study_records.settings import Arm, StudyBenchmark
 
 LEVEL = 0.05
 MIXED = "mixed"

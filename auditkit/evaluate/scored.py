@@ -8,7 +8,7 @@ import polars as pl
 
 from auditkit.errors import InputError
 from auditkit.evaluate.cells import with_cells
-from auditkit.study_records import Threshold
+from auditkit.study_records.results import Threshold
 from auditkit.tables import PREDICTIONS, TARGETS, check
 
 STATUSES = ("ok", "unparsed", "refused", "error", "truncated")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from auditkit.study_records import Estimate
+from auditkit.study_records.results import Estimate
 
 Floats = NDArray[np.float64]
 Labels = NDArray[Any]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from auditkit.evaluate.scored import joined
 from auditkit.evaluate.scoring import Floats, Labels, threshold_at_fpr
-from auditkit.study_records import POINTS, Threshold
+from auditkit.study_records.results import POINTS, Threshold
 
 NATIVE = 0.5
 

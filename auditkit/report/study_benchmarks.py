@@ -8,7 +8,8 @@ from auditkit.report import study_words as words
 from auditkit.report.grids import Grid
 from auditkit.report.phrases import count
 from auditkit.report.study_words import number
-from auditkit.study_records import Arm, BenchmarkRange, StudyResult
+from auditkit.study_records.results import BenchmarkRange, StudyResult
+from auditkit.study_records.settings import Arm
 
 
 def ranges(result: StudyResult, at: str) -> Grid:

@@ -10,7 +10,7 @@ from typing import Literal
 from auditkit.report import study_svg as svg
 from auditkit.report import study_words as words
 from auditkit.report.study_svg import LEFT, RIGHT, Scale
-from auditkit.study_records import Estimate, Inheritance, StudyResult
+from auditkit.study_records.results import Estimate, Inheritance, StudyResult
 
 Axis = Literal["weight", "temperature"]
 _KINDS = ("a", "b", "mixed")

@@ -12,7 +12,7 @@ from auditkit.report.phrases import counted
 from auditkit.report.study_dose import dose
 from auditkit.report.study_svg import LEFT, RIGHT, Scale
 from auditkit.report.study_words import number
-from auditkit.study_records import BenchmarkRange, Estimate, Inheritance, StudyResult
+from auditkit.study_records.results import BenchmarkRange, Estimate, Inheritance, StudyResult
 
 _QUARTERS = [(0.0, "0"), (0.25, "0.25"), (0.5, "0.5"), (0.75, "0.75"), (1.0, "1")]
 _DET_TICKS = [(0.001, "0.1"), (0.01, "1"), (0.05, "5"), (0.2, "20"), (0.5, "50"), (0.8, "80"), (0.95, "95")]

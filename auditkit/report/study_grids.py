@@ -8,14 +8,8 @@ from auditkit.report import study_words as words
 from auditkit.report.grids import Grid
 from auditkit.report.phrases import count
 from auditkit.report.study_words import Key, number
-from auditkit.study_records import (
-    POINTS,
-    Arm,
-    Correlation,
-    Estimate,
-    StudyResult,
-    StudySettings,
-)
+from auditkit.study_records.results import POINTS, Correlation, Estimate, StudyResult
+from auditkit.study_records.settings import Arm, StudySettings
 
 Table = Mapping[Key, Estimate]
 _SETS = ("train", "dev", "test")

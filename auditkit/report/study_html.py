@@ -8,7 +8,7 @@ from auditkit.report import study_figures, study_sections, study_svg
 from auditkit.report.grids import Grid
 from auditkit.report.page import bullets, document, esc, folded, paragraph, section
 from auditkit.report.study_sections import Block, Section
-from auditkit.study_records import StudyResult
+from auditkit.study_records.results import StudyResult
 
 _STYLE = (
     study_svg.STYLE

@@ -18,7 +18,7 @@ from auditkit.errors import InputError
 from auditkit.report import files, parse
 from auditkit.report.as_json import file_digest, json_bytes, parquet, plain
 from auditkit.report.safe import shown
-from auditkit.study_records import StudyResult
+from auditkit.study_records.results import StudyResult
 from auditkit.tables import METRICS, check
 
 FORMAT = "auditkit-study"

@@ -7,7 +7,8 @@ from auditkit.report import study_words as words
 from auditkit.report.grids import Grid
 from auditkit.report.phrases import count
 from auditkit.report.study_words import number
-from auditkit.study_records import LedgerEntry, StageRecord, StudyResult
+from auditkit.study_records.ledger import LedgerEntry, StageRecord
+from auditkit.study_records.results import StudyResult
 
 
 def arms(result: StudyResult) -> Grid:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from auditkit.report import study_sections
 from auditkit.report.markdown import bullets, escaped, table
 from auditkit.report.study_sections import Block, Section
-from auditkit.study_records import StudyResult
+from auditkit.study_records.results import StudyResult
 
 
 def render(result: StudyResult) -> str:

@@ -13,7 +13,8 @@ from auditkit.report import study_words as words
 from auditkit.report.grids import Grid
 from auditkit.report.phrases import count, counted
 from auditkit.report.study_mapping import of_mapping
-from auditkit.study_records import POINTS, Arm, Estimate, StudyResult
+from auditkit.study_records.results import POINTS, Estimate, StudyResult
+from auditkit.study_records.settings import Arm
 
 #: What docs/definitions.md asks of a study, and words by which a disclosure of it is known.
 ASKED: tuple[tuple[str, tuple[str, ...]], ...] = (

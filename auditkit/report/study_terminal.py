@@ -16,7 +16,7 @@ from auditkit.report.phrases import count
 from auditkit.report.safe import plain, shown
 from auditkit.report.study_words import number
 from auditkit.report.terminal import line, paragraph
-from auditkit.study_records import StudyResult
+from auditkit.study_records.results import StudyResult
 
 _N_ARMS = 20
 _GAP = 2

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from auditkit.report.phrases import count, percent, value
-from auditkit.study_records import Arm, Estimate, LedgerEntry, Stage, StudyResult, StudySettings
+from auditkit.study_records.ledger import LedgerEntry
+from auditkit.study_records.results import Estimate, StudyResult
+from auditkit.study_records.settings import Arm, Stage, StudySettings
 
 UNDEFINED = "-"
 Side = Literal["a", "b", "mixed"]

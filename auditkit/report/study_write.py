@@ -8,7 +8,7 @@ from pathlib import Path
 from auditkit.report import study_json
 from auditkit.report.study_html import render as render_html
 from auditkit.report.study_markdown import render as render_markdown
-from auditkit.study_records import StudyResult
+from auditkit.study_records.results import StudyResult
 from auditkit.tables import METRICS, check
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from auditkit.errors import UsageError, nearest
-from auditkit.study_records import Arm, StudySettings
+from auditkit.study_records.settings import Arm, StudySettings
 
 #: The final policy of a student whose hard and soft labels differ.
 MIXED = "mixed"

@@ -30,7 +30,9 @@ from auditkit.stories.study_file import load_study
 from auditkit.stories.study_gate import clean_pool
 from auditkit.stories.study_result import Material, result_of
 from auditkit.stories.study_train import TrainingSet, Workshop
-from auditkit.study_records import LedgerEntry, StudyResult, StudySettings
+from auditkit.study_records.ledger import LedgerEntry
+from auditkit.study_records.results import StudyResult
+from auditkit.study_records.settings import StudySettings
 
 SIDES = ("train", "dev", "test")
 

@@ -16,7 +16,8 @@ from auditkit.errors import InputError, LabelError
 from auditkit.formats import read_records
 from auditkit.records import Benchmark, LabelRule, Pool, ReadSettings, Source
 from auditkit.stories.pool_rows import unmapped
-from auditkit.study_records import Cells, StudySettings
+from auditkit.study_records.results import Cells
+from auditkit.study_records.settings import StudySettings
 
 #: One prompt of the pool: its address, text, source, and labels under both policies (null where unknown).
 PROMPTS: dict[str, pl.DataType] = {

@@ -13,7 +13,7 @@ from auditkit.errors import UsageError, nearest
 from auditkit.formats import bare_name
 from auditkit.stories.arms import MIXED, order_arms, with_controls
 from auditkit.stories.sections import Section
-from auditkit.study_records import (
+from auditkit.study_records.settings import (
     Arm,
     ModelSpec,
     Optimizer,

@@ -15,7 +15,7 @@ from auditkit.stories.audit import audit
 from auditkit.stories.decontaminate import decontaminate
 from auditkit.stories.settings import AuditSettings
 from auditkit.stories.study_data import read_settings
-from auditkit.study_records import StudySettings
+from auditkit.study_records.settings import StudySettings
 
 
 def clean_pool(settings: StudySettings, folder: Path) -> tuple[AuditReport, AuditReport, Pool]:

@@ -20,7 +20,9 @@ from auditkit.evaluate.ranges import fold, ranges
 from auditkit.evaluate.thresholds import operating_points
 from auditkit.records import AuditReport
 from auditkit.report.phrases import counted
-from auditkit.study_records import Arm, Estimate, LedgerEntry, StudyResult, StudySettings, Threshold
+from auditkit.study_records.ledger import LedgerEntry
+from auditkit.study_records.results import Estimate, StudyResult, Threshold
+from auditkit.study_records.settings import Arm, StudySettings
 
 #: Measures of the arms table that carry an interval over near-duplicate groups and seeds.
 WITH_INTERVALS = ("auroc_concordant", "agreement_a", "agreement_b", "agreement_auroc", "acc_a", "acc_b")

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from auditkit.formats.streams import writing
 from auditkit.report.as_json import parquet
-from auditkit.study_records import Arm, LedgerEntry, ModelSpec, Stage, StageRecord, StudySettings, Teacher
+from auditkit.study_records.ledger import LedgerEntry, StageRecord
+from auditkit.study_records.settings import Arm, ModelSpec, Stage, StudySettings, Teacher
 from auditkit.train import card, head, ledger, models, score, stages, teachers
 from auditkit.train.features import Features, features
 from auditkit.train.folders import fresh_folder, model_digest

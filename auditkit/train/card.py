@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from auditkit.formats.streams import writing
-from auditkit.study_records import LedgerEntry, StageRecord
+from auditkit.study_records.ledger import LedgerEntry, StageRecord
 from auditkit.train.folders import write_json
 from auditkit.train.ledger import LEDGER_FILE, entry_to_json
 

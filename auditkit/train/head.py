@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auditkit.errors import InputError
-from auditkit.study_records import Optimizer, Stage, StageRecord, Trainable
+from auditkit.study_records.ledger import StageRecord
+from auditkit.study_records.settings import Optimizer, Stage, Trainable
 from auditkit.train.batches import batch_order, step_count
 from auditkit.train.features import Features
 from auditkit.train.folders import fresh_folder, model_digest, tensors, write_json

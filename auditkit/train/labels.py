@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auditkit.errors import LabelError, UsageError
-from auditkit.study_records import Stage
+from auditkit.study_records.settings import Stage
 from auditkit.train.loss import as_logits
 
 #: Hard labels are 0 or 1; this stands for a row that has none.

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auditkit.errors import InputError
-from auditkit.study_records import LedgerEntry, Optimizer, Stage, StageRecord
+from auditkit.study_records.ledger import LedgerEntry, StageRecord
+from auditkit.study_records.settings import Optimizer, Stage
 from auditkit.train.folders import write_json
 
 PACKAGES = ("benchmark-auditkit", "torch", "transformers", "peft", "safetensors", "tokenizers", "numpy")

@@ -16,7 +16,7 @@ from typing import Any
 
 from auditkit.errors import InputError, OutputError, UsageError
 from auditkit.formats.digest import digest_file
-from auditkit.study_records import ModelSpec
+from auditkit.study_records.settings import ModelSpec
 from auditkit.text.encode import MINILM_HUB, MINILM_REVISION, MINILM_SHA256
 from auditkit.train.folders import fresh_folder, model_digest, write_json
 from auditkit.train.loading import load_classifier, load_tokenizer, require_training, verdict_columns

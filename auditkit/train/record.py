@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auditkit.errors import OutputError, UsageError
-from auditkit.study_records import Optimizer, Stage, StageRecord
+from auditkit.study_records.ledger import StageRecord
+from auditkit.study_records.settings import Optimizer, Stage
 from auditkit.train.batches import rate_factor
 from auditkit.train.labels import StageLabels
 from auditkit.train.ledger import data_digest, finished_stage, stage_key

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from auditkit.study_records import Optimizer, Stage, StageRecord
+from auditkit.study_records.ledger import StageRecord
+from auditkit.study_records.settings import Optimizer, Stage
 from auditkit.train.batches import batch_order, step_count
 from auditkit.train.folders import copy_tokenizer, fresh_folder, model_digest, tensors
 from auditkit.train.labels import StageLabels, stage_labels

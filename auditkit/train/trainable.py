@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from auditkit.errors import UsageError
-from auditkit.study_records import Trainable
+from auditkit.study_records.settings import Trainable
 from auditkit.train.loading import quiet
 from auditkit.train.models import head_names
 

@@ -19,7 +19,8 @@ from auditkit.evaluate.correlations import (
     permutation_p,
     recipe_blocks,
 )
-from auditkit.study_records import Arm, Stage, Teacher, Threshold
+from auditkit.study_records.results import Threshold
+from auditkit.study_records.settings import Arm, Stage, Teacher
 
 
 @pytest.mark.parametrize(("r", "bounds"), [(0.74, (0.21, 0.93)), (0.34, (-0.37, 0.80))])

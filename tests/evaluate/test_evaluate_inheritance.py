@@ -20,7 +20,8 @@ from auditkit.evaluate.inheritance import (
     mcnemar_p,
     reference_of,
 )
-from auditkit.study_records import Arm, Stage, Teacher, Threshold
+from auditkit.study_records.results import Threshold
+from auditkit.study_records.settings import Arm, Stage, Teacher
 
 SOFT = Teacher(arm="teacher")
 ARMS = [

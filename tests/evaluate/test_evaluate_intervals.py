@@ -20,7 +20,7 @@ from auditkit.evaluate.intervals import (
     score_intervals,
     weighted_auroc,
 )
-from auditkit.study_records import Threshold
+from auditkit.study_records.results import Threshold
 
 
 def study(n: int = 300, n_seeds: int = 3, shift: float = 0.3) -> tuple[pl.DataFrame, pl.DataFrame, list[Threshold]]:

@@ -25,7 +25,7 @@ from auditkit.evaluate.scoring import (
     wilson,
 )
 from auditkit.evaluate.thresholds import best_f1, cheapest, operating_points
-from auditkit.study_records import POINTS, Cells, Threshold
+from auditkit.study_records.results import POINTS, Cells, Threshold
 from auditkit.tables import METRICS, check
 
 NATIVE = (Threshold("arm", 1, "native", 0.5),)

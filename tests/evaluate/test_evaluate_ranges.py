@@ -27,7 +27,7 @@ from auditkit.evaluate.floors import (
 from auditkit.evaluate.lineage import lineages
 from auditkit.evaluate.ranges import decide, fold, ranges
 from auditkit.evaluate.relabel import benjamini_hochberg, capability_share, extremes_p, policy_share, smallest_share_p
-from auditkit.study_records import Arm, Stage, StudyBenchmark, Teacher
+from auditkit.study_records.settings import Arm, Stage, StudyBenchmark, Teacher
 from auditkit.tables import METRICS
 
 

@@ -9,24 +9,25 @@ from typing import Any
 import polars as pl
 
 from auditkit import tables
-from auditkit.study_records import (
+from auditkit.study_records.ledger import LedgerEntry, StageRecord
+from auditkit.study_records.results import (
     POINTS,
-    Arm,
     BenchmarkRange,
     Cells,
     Correlation,
     Estimate,
     Inheritance,
-    LedgerEntry,
+    StudyResult,
+    Threshold,
+)
+from auditkit.study_records.settings import (
+    Arm,
     ModelSpec,
     Policy,
     Stage,
-    StageRecord,
     StudyBenchmark,
-    StudyResult,
     StudySettings,
     Teacher,
-    Threshold,
     Trainable,
 )
 

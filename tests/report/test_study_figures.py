@@ -9,7 +9,7 @@ import study_fixtures as fixtures
 
 from auditkit.report import study_figures, study_svg
 from auditkit.report.study_svg import Scale
-from auditkit.study_records import BenchmarkRange, Estimate, StudyResult
+from auditkit.study_records.results import BenchmarkRange, Estimate, StudyResult
 
 
 def drawn(name: str, result: StudyResult) -> ET.Element:

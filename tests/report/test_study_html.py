@@ -6,7 +6,7 @@ import study_fixtures as fixtures
 from test_html import Page
 
 from auditkit.report import safe, study_html, study_sections
-from auditkit.study_records import StudyResult
+from auditkit.study_records.results import StudyResult
 
 FIGURES = {"ranges-native", "ranges-matched_fpr", "capability", "det-a", "det-b", "inheritance"}
 FIGURES |= {"dose-weight", "dose-temperature"}

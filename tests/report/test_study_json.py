@@ -11,7 +11,7 @@ import study_fixtures as fixtures
 from auditkit.errors import InputError
 from auditkit.report import study_json
 from auditkit.report.study_write import write_study
-from auditkit.study_records import StudyResult
+from auditkit.study_records.results import StudyResult
 
 
 @pytest.mark.parametrize("result", [fixtures.study(), fixtures.bare()], ids=["full", "bare"])

@@ -8,7 +8,7 @@ import pytest
 import study_fixtures as fixtures
 
 from auditkit.report import safe, study_markdown, study_sections
-from auditkit.study_records import Estimate
+from auditkit.study_records.results import Estimate
 
 SECTIONS = [
     "What each benchmark measures",

@@ -8,7 +8,7 @@ import study_fixtures as fixtures
 from rich.cells import cell_len
 
 from auditkit.report import safe, study_terminal
-from auditkit.study_records import StudyResult
+from auditkit.study_records.results import StudyResult
 
 
 def printed(result: StudyResult, width: int = 80, *, is_terminal: bool = True) -> str:

@@ -6,7 +6,8 @@ import pytest
 import study_fixtures as fixtures
 
 from auditkit.report import study_words as words
-from auditkit.study_records import Estimate, Stage, Teacher
+from auditkit.study_records.results import Estimate
+from auditkit.study_records.settings import Stage, Teacher
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 from auditkit.errors import UsageError
 from auditkit.stories.arms import MIXED, order_arms, with_controls
 from auditkit.stories.study_file import example, load_study, parse_study
-from auditkit.study_records import Arm, Stage, StudySettings, Teacher
+from auditkit.study_records.settings import Arm, Stage, StudySettings, Teacher
 
 Values = dict[str, Any]
 

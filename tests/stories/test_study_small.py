@@ -22,7 +22,7 @@ from auditkit.report import study_json
 from auditkit.stories import study_gate, study_train
 from auditkit.stories.study import study, study_again
 from auditkit.stories.study_train import folder_names
-from auditkit.study_records import POINTS, StudyResult
+from auditkit.study_records.results import POINTS, StudyResult
 
 pytestmark = [pytest.mark.train, pytest.mark.embed]
 TRAINERS = ("head", "finetune")

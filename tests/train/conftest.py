@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from train_support import make_prompts, save_bert
 
-from auditkit.study_records import ModelSpec
+from auditkit.study_records.settings import ModelSpec
 from auditkit.train.models import Checkpoint, base_folder
 
 

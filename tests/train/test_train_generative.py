@@ -9,7 +9,7 @@ import pytest
 from train_support import BENIGN, HARMFUL, OPTIMIZER, make_prompts, save_bert
 
 from auditkit.errors import InputError, LabelError, UsageError
-from auditkit.study_records import Stage, Trainable
+from auditkit.study_records.settings import Stage, Trainable
 from auditkit.train import teachers
 from auditkit.train.features import features
 from auditkit.train.folders import model_digest

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from train_support import OPTIMIZER, make_prompts
 
 from auditkit.errors import InputError, OutputError, UsageError
-from auditkit.study_records import ModelSpec, Stage, Teacher, Trainable
+from auditkit.study_records.settings import ModelSpec, Stage, Teacher, Trainable
 from auditkit.train.features import Features, features
 from auditkit.train.head import HEAD_EPOCHS, HEAD_RATE, head_stage, read_head, score_head, train_head_stage
 from auditkit.train.ledger import finished_stage

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from auditkit.errors import LabelError, UsageError
-from auditkit.study_records import Stage, Teacher
+from auditkit.study_records.settings import Stage, Teacher
 from auditkit.train.batches import batch_order, rate_factor, step_count
 from auditkit.train.labels import stage_labels
 

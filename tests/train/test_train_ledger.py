@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from auditkit.errors import InputError
-from auditkit.study_records import LedgerEntry, Optimizer, Stage, StageRecord, Teacher, Trainable
+from auditkit.study_records.ledger import LedgerEntry, StageRecord
+from auditkit.study_records.settings import Optimizer, Stage, Teacher, Trainable
 from auditkit.train import ledger
 from auditkit.train.card import model_card, write_entry
 from auditkit.train.ledger import data_digest, entry_from_json, entry_to_json, read_entry, score_key, stage_key

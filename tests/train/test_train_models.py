@@ -10,7 +10,7 @@ import pytest
 from train_support import save_bert
 
 from auditkit.errors import OutputError, UsageError
-from auditkit.study_records import ModelSpec
+from auditkit.study_records.settings import ModelSpec
 from auditkit.train.folders import model_digest, tensors
 from auditkit.train.models import Checkpoint, base_folder
 from auditkit.train.stages import changed_names

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from train_support import OPTIMIZER, make_prompts
 
 from auditkit.errors import LabelError, OutputError, UsageError
-from auditkit.study_records import Part, Stage, StageRecord, Teacher, Trainable
+from auditkit.study_records.ledger import StageRecord
+from auditkit.study_records.settings import Part, Stage, Teacher, Trainable
 from auditkit.train.folders import fresh_folder, model_digest
 from auditkit.train.ledger import finished_stage
 from auditkit.train.models import Checkpoint

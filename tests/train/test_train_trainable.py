@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from train_support import save_bert
 
-from auditkit.study_records import ModelSpec, Optimizer, Stage, Trainable
+from auditkit.study_records.settings import ModelSpec, Optimizer, Stage, Trainable
 from auditkit.train.features import features
 from auditkit.train.models import MINILM3_LAYERS, base_folder, head_names
 from auditkit.train.score import score

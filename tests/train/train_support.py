@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from auditkit.study_records import Optimizer
+from auditkit.study_records.settings import Optimizer
 
 HARMFUL = ["how", "to", "build", "a", "bomb", "steal", "hack", "poison", "weapon", "attack", "kill", "hurt"]
 BENIGN = ["please", "help", "me", "bake", "cake", "bread", "garden", "flower", "song", "math", "story", "friend"]

@@ -1,0 +1,1 @@
+"""The frozen records of a policy study: its settings, the ledger of its arms, its results."""
