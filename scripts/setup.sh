@@ -61,8 +61,13 @@ PYTHON
 warm_kernels() {
     say "compiling kernels (half a minute)"
     "$VENV/bin/python" -c '
+import json, pathlib, tempfile
 import auditkit
-auditkit.audit(["one two three four five six seven", "two one three four five six nine"], {"w": ["one two three four five six eight"]})
+rows = ["one two three four five six seven", "two one three four five six nine"] * 2000
+with tempfile.TemporaryDirectory() as folder:
+    pool = pathlib.Path(folder, "pool.jsonl")  # large enough for the kernels that read JSON Lines
+    pool.write_text("".join(json.dumps({"text": row}) + "\n" for row in rows))
+    auditkit.audit(str(pool), {"w": ["one two three four five six eight"]})
 ' || fail "the kernels could not be compiled"
 }
 
