@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
         gate.check_names([benchmark.name for benchmark in open_benchmarks(arguments.benchmark)], wanted)
     how = RunSettings(workers=arguments.workers, reuse=tuple(arguments.reuse))
     report = audit_with_progress(
-        tuple(arguments.pool), arguments.benchmark, settings, Path(arguments.out), arguments.overwrite, how
+        tuple(arguments.pool), arguments.benchmark, settings, arguments.out, arguments.overwrite, how
     )
     console = safe.console()
     terminal.render(report, console)
@@ -45,7 +45,7 @@ def audit_with_progress(
     pool: tuple[str, ...],
     benchmarks: list[str],
     settings: AuditSettings,
-    out: Path,
+    out: Path | str,
     overwrite: bool,
     run: RunSettings | None = None,
 ) -> AuditReport:

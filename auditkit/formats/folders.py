@@ -12,7 +12,9 @@ from auditkit.formats.remote import WRITABLE, fetch, is_remote, names_below, put
 
 
 @contextmanager
-def written_folder(out: Path | str, last: str, claim: str = "", apart_from: Iterable[str] = ()) -> Iterator[Path]:
+def written_folder(
+    out: Path | str, last: str, *, claim: str = "", without: str = "", apart_from: Iterable[str] = ()
+) -> Iterator[Path]:
     """Give the folder to write to: `out` on a disk, and for an address a temporary one.
 
     What was written there is put into the store when the block ends well: `last`, which vouches for all other files, is
@@ -24,6 +26,7 @@ def written_folder(out: Path | str, last: str, claim: str = "", apart_from: Iter
         last: the file that makes the folder whole.
         claim: a file that says whom a folder in use belongs to; it is fetched for the block to check. Without it a
             folder in use is an error.
+        without: a folder below that stays behind.
         apart_from: addresses of inputs: inside of one, the output would be read as data next time.
 
     Raises:
@@ -38,7 +41,7 @@ def written_folder(out: Path | str, last: str, claim: str = "", apart_from: Iter
         _refuse_inside(address, apart_from)
         _refuse_or_fetch(address, claim, folder)
         yield folder
-        _put_all(folder, address, last)
+        _put_all(folder, address, last, folder / without if without else None)
 
 
 @contextmanager
@@ -98,8 +101,8 @@ def _fetch_below(address: str, name: str, folder: Path) -> None:
     fetch(f"{address}/{name}", target)
 
 
-def _put_all(folder: Path, address: str, last: str) -> None:
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
+def _put_all(folder: Path, address: str, last: str, without: Path | None) -> None:
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and without not in path.parents)
     with _as_output():
         if last in names_below(address):
             remove(f"{address}/{last}")

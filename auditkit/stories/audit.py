@@ -8,14 +8,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from auditkit.formats.folders import written_folder
+from auditkit.formats.remote import is_remote
 from auditkit.records import AuditReport
+from auditkit.report.as_json import REPORT
 from auditkit.report.write import write_all
 from auditkit.run.plan import PLAN
-from auditkit.run.store import FolderStore
+from auditkit.run.store import PARTS, FolderStore
 from auditkit.stories.report import make_report
 from auditkit.stories.scan import Scanner
 from auditkit.stories.scan_pool import Progress, gather_parts, open_store, scan_pieces
-from auditkit.stories.settings import AuditSettings, RunSettings
+from auditkit.stories.settings import AuditSettings, RunSettings, named_inputs
 from auditkit.stories.task import open_task
 
 
@@ -39,7 +42,8 @@ def audit(
         benchmarks: registered names, paths, "name=path", "hf:..." names, frames, lists; one or several.
         settings: what to do; the defaults are those of the command line.
         out: folder for matches.parquet, items.parquet, report.json, report.md, report.html and the parts (see
-            docs/files.md); None writes nothing.
+            docs/files.md); None writes nothing. Of an address such as "s3://bucket/audit" these are made in a temporary
+            folder and, but for the parts, put there in the end: a run that is stopped starts anew.
         overwrite: replace an audit of other inputs or settings in `out`; its parts are used where they fit.
         run: how to do it: threads or Ray, and parts of earlier audits; it changes no result.
         on_start: called with the bytes of the pool when all inputs are opened.
@@ -48,9 +52,30 @@ def audit(
     Raises:
         AuditkitError: one of its kinds (see errors.py). No report is written then, only parts of the shards before.
     """
-    how, folder = run or RunSettings(), None if out is None else Path(out)
+    settings, run = settings or AuditSettings(), run or RunSettings()
+
+    def audit_to(folder: Path | None) -> AuditReport:
+        return _audit(pool, benchmarks, settings, folder, overwrite, run, on_start, on_progress)
+
+    if out is None:
+        return audit_to(None)
+    with written_folder(out, REPORT, claim=PLAN, without=PARTS, apart_from=named_inputs(pool)) as folder:
+        report = audit_to(folder)
+    return replace(report, folder=None) if is_remote(out) else report
+
+
+def _audit(
+    pool: Any,
+    benchmarks: Any,
+    settings: AuditSettings,
+    folder: Path | None,
+    overwrite: bool,
+    how: RunSettings,
+    on_start: Callable[[int], None] | None,
+    on_progress: Progress | None,
+) -> AuditReport:
     clock = _Clock()
-    task = open_task(pool, benchmarks, settings or AuditSettings(), folder, overwrite)
+    task = open_task(pool, benchmarks, settings, folder, overwrite)
     store = open_store(task, folder, how)
     if on_start is not None:
         on_start(sum(source.n_bytes for source in task.pool.sources))

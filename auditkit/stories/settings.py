@@ -90,8 +90,8 @@ def as_plain(settings: AuditSettings, pool: Any, benchmarks: Any) -> dict[str, A
     plain = asdict(settings.read)
     plain["labels"] = [asdict(rule) for rule in settings.read.labels]
     return {
-        "pool": _named(pool),
-        "benchmarks": _named(benchmarks),
+        "pool": named_inputs(pool),
+        "benchmarks": named_inputs(benchmarks),
         "tiers": list(settings.tiers),
         "encoders": list(settings.encoders),
         **{name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()},
@@ -124,7 +124,8 @@ def changed(plain: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in plain.items() if name not in _NO_CHANGE and value != defaults[name]}
 
 
-def _named(inputs: Any) -> list[str]:
+def named_inputs(inputs: Any) -> list[str]:
+    """Return the inputs as they were named; MEMORY alone where one of them has no name."""
     several = inputs if isinstance(inputs, (list, tuple)) else [inputs]
     if any(not isinstance(one, (str, Path)) for one in several):
         return [MEMORY]

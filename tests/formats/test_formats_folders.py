@@ -38,8 +38,8 @@ def test_a_folder_on_a_disk_is_itself(tmp_path: Path) -> None:
 
 
 def test_the_file_that_vouches_is_put_last(store: Store) -> None:
-    with written_folder(f"{OUT}/", "report.json") as folder:
-        write(folder, report_json="r", zz__b_parquet="b", a="a")
+    with written_folder(f"{OUT}/", "report.json", without="parts") as folder:
+        write(folder, report_json="r", zz__b_parquet="b", a="a", parts__p="left behind")
         assert store.all_keys() == []
     assert puts(store) == ["/pools/out/a", "/pools/out/zz/b.parquet", "/pools/out/report.json"]
     assert (store.get("out/zz/b.parquet"), store.get("out/report.json")) == (b"b", b"r")
@@ -68,7 +68,7 @@ def test_a_folder_in_use_is_refused_or_claimed(store: Store) -> None:
         written_folder(OUT, "z"),
     ):
         raise AssertionError
-    with written_folder(OUT, "report.json", "plan.json") as folder:
+    with written_folder(OUT, "report.json", claim="plan.json") as folder:
         assert (folder / "plan.json").read_bytes() == b"mine"
         write(folder, report_json="new")
     assert store.get("out/report.json") == b"new"
@@ -76,7 +76,7 @@ def test_a_folder_in_use_is_refused_or_claimed(store: Store) -> None:
     store.faults += [Fault("403 Forbidden", method="PUT")]
     with (
         pytest.raises(OutputError, match=r"s3://pools/out/plan\.json: access is denied.*allow it to be written"),
-        written_folder(OUT, "report.json", "plan.json") as folder,
+        written_folder(OUT, "report.json", claim="plan.json") as folder,
     ):
         write(folder, report_json="newer")
     # Half of a new audit does not look like a whole one.

@@ -53,11 +53,16 @@ def test_a_pool_in_a_store_is_decontaminated_and_must_be_the_one_that_was_audite
     assert not (tmp_path / "again").exists()
 
 
-def test_a_clean_pool_is_written_to_a_store_from_an_audit_in_one(pool: str, store: Store, tmp_path: Path) -> None:
+def test_an_audit_and_a_clean_pool_are_written_to_a_store(pool: str, store: Store, tmp_path: Path) -> None:
     auditkit.audit(pool, "s3://pools/bench.jsonl", out=tmp_path / "audit")
     auditkit.decontaminate(tmp_path / "audit", tmp_path / "clean")
-    for name, data in files(tmp_path / "audit").items():
-        store.put(f"audit/{name}", data)
+    command = ["audit", pool, "--benchmark", "s3://pools/bench.jsonl", "--out", "s3://pools/audit"]
+    assert main(command) == main(command) == 0  # the second is the same audit and takes its place
+    assert [path for method, path in store.requests if method == "PUT"][-1] == "/pools/audit/report.json"
+    audited = {name: data for name, data in files(tmp_path / "audit").items() if not name.startswith("parts/")}
+    assert [key for key in store.all_keys() if key.startswith("audit/")] == sorted(f"audit/{name}" for name in audited)
+    assert all(store.get(f"audit/{name}") == data for name, data in audited.items() if name != "timing.json")
+    assert main([*command, "--fields", "text"]) == 2
     assert main(["decontaminate", "s3://pools/audit", "--out", "s3://pools/clean"]) == 0
     clean = files(tmp_path / "clean")
     put = [key.removeprefix("clean/") for key in store.all_keys() if key.startswith("clean/")]
