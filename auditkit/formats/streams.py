@@ -196,13 +196,13 @@ def reading(location: str, compression: str = "") -> Iterator[None]:
         BadRecordError: (line None) the compressed data is truncated or corrupt.
         InputError: the file is missing, a folder, or cannot be read.
     """
-    again = "Copy or download the file again"
+    again, kind = "Copy or download the file again", {"gz": "gzip", "zst": "zstd"}.get(compression, "")
     try:
         yield
     except EOFError:
-        raise BadRecordError(location, None, f"the {compression} data ends early (truncated file)", again) from None
+        raise BadRecordError(location, None, f"the {kind} data ends early (truncated file)", again) from None
     except (zlib.error, gzip.BadGzipFile, zstandard.ZstdError) as exc:
-        raise BadRecordError(location, None, f"not valid {compression} data ({exc})", again) from None
+        raise BadRecordError(location, None, f"not valid {kind} data ({exc})", again) from None
     except FileNotFoundError:
         raise InputError(f"{location}: no such file; check the path") from None
     except IsADirectoryError:
