@@ -126,6 +126,27 @@ def definitions(result: StudyResult) -> Grid:
     return Grid(("benchmark", "read from", "revision", "class", "unit", "grading definition", "items"), tuple(rows), 6)
 
 
+def earlier_pools(result: StudyResult) -> Grid:
+    """Return what each earlier pool holds of each benchmark, and which arms it reached."""
+    rows = [
+        (
+            pool.of,
+            pool.kind,
+            ", ".join(pool.arms) or "none",
+            count(pool.n_rows),
+            name,
+            count(len(items)),
+            count(pool.n_items[name]),
+            words.of_key("leak_rate", len(items) / pool.n_items[name] if pool.n_items[name] else None),
+            "left out" if items and pool.is_excluded else "kept" if items else words.UNDEFINED,
+        )
+        for pool in result.earlier_pools
+        for name, items in sorted(pool.leaked.items())
+    ]
+    headers = ("pool of", "it is a", "arms it reached", "rows", "benchmark", "items in it", "of", "leak rate", "scored")
+    return Grid(headers, tuple(rows), 5)
+
+
 def policies(result: StudyResult) -> Grid:
     """Return the two policies: A, then B."""
     rows = [

@@ -18,7 +18,7 @@ from auditkit.study_records.settings import Arm
 
 #: What docs/definitions.md asks of a study, and words by which a disclosure of it is known.
 ASKED: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("training-data contamination of every pool", ("contamin",)),
+    ("training-data contamination of every pool, teachers' and earlier stages' pools included", ("contamin",)),
     ("the seed floor", ("floor",)),
     ("the exact grading definition of every benchmark", ("grading", "benchmark")),
     ("the provenance of every teacher and soft label", ("provenance", "teacher", "soft")),
@@ -60,6 +60,7 @@ def sections(result: StudyResult) -> tuple[Section, ...]:
         _accuracy(result),
         _mapping("Patches: how little moves how much", result.patches, "arm", ("share: of all parameters",)),
         _mapping("Contamination of the pool, before and after", result.contamination, "benchmark"),
+        _earlier_pools(result),
         _mapping("What contamination did to the scores", result.raw, "arm"),
         _definitions(result),
         _ledger(result),
@@ -251,6 +252,26 @@ def _accuracy(result: StudyResult) -> Section:
 def _mapping(title: str, mapping: Mapping[str, Any], first: str, notes: tuple[str, ...] = ()) -> Section:
     found = [Block(grid, caption) for caption, grid in of_mapping(mapping, first)]
     return Section(title, blocks=_blocks(*found), notes=notes if found else ())
+
+
+def _earlier_pools(result: StudyResult) -> Section:
+    items = {
+        (name, item)
+        for pool in result.earlier_pools
+        for name, found in pool.leaked.items()
+        for item in found
+        if pool.is_excluded
+    }
+    notes = (
+        "What a model has seen stays in its weights, so nothing was removed from these pools. "
+        + (f"{counted(len(items), 'item')} left out of the evaluation of every arm." if items else "No item left out."),
+        "Which items these are stands in study.json, under earlier_pools.",
+    )
+    return Section(
+        "Pools of base models and teachers",
+        blocks=_blocks(Block(benchmarks.earlier_pools(result))),
+        notes=notes if result.earlier_pools else (),
+    )
 
 
 def _definitions(result: StudyResult) -> Section:

@@ -69,6 +69,30 @@ def order_arms(arms: Sequence[Arm], where: str = "arms") -> tuple[Arm, ...]:
     return tuple(done.values())
 
 
+def origins(settings: StudySettings) -> dict[str, str]:
+    """Return what arms come from but do not learn in the study: name -> "base model" or "teacher".
+
+    Base models go by their name in the study, outside teachers by their model or column.
+    """
+    found = {model.name: "base model" for model in settings.models}
+    teachers = [stage.teacher for arm in settings.arms for stage in arm.stages if stage.teacher is not None]
+    return found | {name: "teacher" for one in teachers if (name := one.model or one.column)}
+
+
+def descendants(arms: Sequence[Arm], origin: str) -> tuple[str, ...]:
+    """Return the arms whose weights or soft labels go back to a base model or an outside teacher.
+
+    A student of an arm that does goes back to it as well: what the origin has seen may reach it.
+    """
+    found: dict[str, None] = {}
+    for arm in order_arms(arms):
+        teachers = [stage.teacher for stage in arm.stages if stage.teacher is not None]
+        is_taught = any(origin in (one.model, one.column) or one.arm in found for one in teachers)
+        if arm.model == origin or is_taught:
+            found[arm.name] = None
+    return tuple(found)
+
+
 def teachers_of(arm: Arm) -> list[str]:
     """Return the arms that teach in some stage of this one."""
     return [stage.teacher.arm for stage in arm.stages if stage.teacher is not None and stage.teacher.arm]

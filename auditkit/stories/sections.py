@@ -102,8 +102,11 @@ class Section:
         self.asked.update(self.values)
         return [(name, Section(value, f"{self.where}.{name}")) for name, value in self.values.items()]
 
-    def tables(self, name: str) -> list[Section]:
-        """Return a list of tables that must not be empty."""
+    def tables(self, name: str, *, is_required: bool = True) -> list[Section]:
+        """Return a list of tables; it may be missing, but not empty, where it is not required."""
+        if not is_required and name not in self.values:
+            self.asked.add(name)
+            return []
         value = self._get(name, None)
         if not isinstance(value, list) or not value:
             raise self._wrong(name, "a list of tables")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -27,11 +27,11 @@ from auditkit.stories.arms import order_arms
 from auditkit.stories.near import FamilySettings, self_join
 from auditkit.stories.study_data import benchmark_prompts, draw, read_prompts, read_settings
 from auditkit.stories.study_file import load_study
-from auditkit.stories.study_gate import clean_pool
+from auditkit.stories.study_gate import audit_earlier_pools, clean_pool, excluded_items, load_earlier_pools
 from auditkit.stories.study_result import Material, result_of
 from auditkit.stories.study_train import TrainingSet, Workshop
 from auditkit.study_records.ledger import LedgerEntry
-from auditkit.study_records.results import StudyResult
+from auditkit.study_records.results import EarlierPool, StudyResult
 from auditkit.study_records.settings import StudySettings
 
 SIDES = ("train", "dev", "test")
@@ -84,9 +84,10 @@ def study(
     with clock.of("audit"):
         note("audit of the pool")
         before, after, pool = clean_pool(settings, folder)
+        earlier = audit_earlier_pools(settings, folder)
     with clock.of("data"):
         prompts = sides_of(draw(read_prompts(pool, settings), settings.sample, settings.split_seed), settings)
-        scored = _scored_prompts(prompts, settings)
+        scored = _scored_prompts(prompts, settings, excluded_items(earlier))
     arms = order_arms(settings.arms)
     with clock.of("arms"):
         workshop = Workshop(settings, folder, _training_set(prompts, pool, settings), note)
@@ -103,7 +104,7 @@ def study(
     note("statistics")
     with clock.of("statistics"):
         result = result_of(
-            Material(settings, predictions, targets, training, (first, again), before, after, ledger, raw, {})
+            Material(settings, predictions, targets, training, (first, again), before, after, earlier, ledger, raw, {})
         )
     result = replace(result, seconds=clock.seconds)
     write_study(result, folder)
@@ -128,14 +129,16 @@ def study_again(out: str | Path, settings: StudySettings | str | Path) -> StudyR
         )
     frames = {name: pl.read_parquet(folder / f"{name}.parquet") for name in names}
     entries = {(entry.arm, entry.seed): entry for entry in map(read_entry, sorted((folder / "arms").glob("*/seed-*")))}
+    earlier = load_earlier_pools(settings, folder)
     _check_same(settings, entries, frames["targets"], folder)
+    _check_items(earlier, frames["targets"], folder)
     ledger = tuple(entries[arm.name, seed] for arm in order_arms(settings.arms) for seed in settings.seeds)
     first = frames["predictions"].join(frames["again"].select("arm", "seed").unique(), on=["arm", "seed"], how="semi")
     before, after = load_report(folder / "audit"), load_report(folder / "audit-of-clean")
     result = result_of(
         Material(
             settings, frames["predictions"], frames["targets"], frames["training"], (first, frames["again"]), before,
-            after, ledger, frames["raw"], _seconds(folder),
+            after, earlier, ledger, frames["raw"], _seconds(folder),
         )
     )  # fmt: skip
     write_study(result, folder)
@@ -164,6 +167,18 @@ def _check_same(
         )
 
 
+def _check_items(earlier: Sequence[EarlierPool], targets: pl.DataFrame, folder: Path) -> None:
+    """Check that leaked items were scored, or left out, as the study file now asks for."""
+    scored = set(targets.select("set", "item").rows())
+    for pool in earlier:
+        leaked = {(benchmark, item) for benchmark, items in pool.leaked.items() for item in items}
+        if leaked & scored if pool.is_excluded else leaked - scored:
+            raise InputError(
+                f"{folder}: the items that the pool of '{pool.of}' holds were {'' if pool.is_excluded else 'not '}"
+                "scored, unlike evaluation.leaked_items and provenance say: run `auditkit study` without --report-only"
+            )
+
+
 # ---------------------------------------------------------------- sides
 
 
@@ -190,8 +205,15 @@ def sides_of(prompts: pl.DataFrame, settings: StudySettings) -> pl.DataFrame:
     return found.with_columns(pl.int_range(pl.len()).over("set").cast(pl.Int64).alias("item"))
 
 
-def _scored_prompts(prompts: pl.DataFrame, settings: StudySettings) -> pl.DataFrame:
-    """Return dev, test and benchmark prompts: set, item, text, group, source, labels, expected."""
+def _scored_prompts(prompts: pl.DataFrame, settings: StudySettings, excluded: Mapping[str, set[int]]) -> pl.DataFrame:
+    """Return dev, test and benchmark prompts: set, item, text, group, source, labels, expected.
+
+    Args:
+        excluded: benchmark -> items that are left out.
+
+    Raises:
+        UsageError: nothing of a benchmark is left.
+    """
     columns = ["set", "item", "text", "group", "source", "label_a", "label_b", "expected"]
     own = prompts.filter(pl.col("set") != "train").with_columns(pl.lit(None, pl.Int8).alias("expected")).select(columns)
     frames = [own]
@@ -199,7 +221,7 @@ def _scored_prompts(prompts: pl.DataFrame, settings: StudySettings) -> pl.DataFr
     for benchmark in read.open_benchmarks([one.spec for one in settings.benchmarks]):
         if benchmark.name in taken:
             raise UsageError(f"a benchmark is called '{benchmark.name}'; that is the name of a side of the pool")
-        items = benchmark_prompts(benchmark)
+        items = _without(benchmark_prompts(benchmark), benchmark.name, excluded.get(benchmark.name, set()))
         near = self_join(items["text"], FamilySettings())
         rows = items.select(pl.lit(benchmark.name).alias("pool"), pl.col("item").alias("row"))
         numbered = rows.with_columns(near.text_of.alias("text")).drop_nulls("text")
@@ -213,6 +235,16 @@ def _scored_prompts(prompts: pl.DataFrame, settings: StudySettings) -> pl.DataFr
             ).select(columns)
         )
     return pl.concat(frames)
+
+
+def _without(items: pl.DataFrame, benchmark: str, excluded: set[int]) -> pl.DataFrame:
+    left = items.filter(~pl.col("item").is_in(list(excluded)))
+    if left.is_empty() and excluded:
+        raise UsageError(
+            f"benchmark '{benchmark}': all of its {len(items)} items stand in pools that a base model or a teacher was "
+            "trained on, so nothing clean is left to evaluate; leave it out, or set evaluation.leaked_items to 'keep'"
+        )
+    return left
 
 
 def _targets(prompts: pl.DataFrame) -> pl.DataFrame:

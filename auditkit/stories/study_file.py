@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 from auditkit.errors import UsageError, nearest
 from auditkit.formats import bare_name
-from auditkit.stories.arms import MIXED, order_arms, with_controls
+from auditkit.stories.arms import MIXED, order_arms, origins, with_controls
 from auditkit.stories.sections import Section
 from auditkit.study_records.settings import (
     Arm,
@@ -19,6 +19,7 @@ from auditkit.study_records.settings import (
     Optimizer,
     Part,
     Policy,
+    Provenance,
     Stage,
     StudyBenchmark,
     StudySettings,
@@ -28,6 +29,7 @@ from auditkit.study_records.settings import (
 
 CLASSES = ("harmful", "benign", "mixed")
 TRAINERS = ("finetune", "head")
+LEAKED_ITEMS = ("exclude", "keep")
 
 
 def example() -> str:
@@ -81,6 +83,8 @@ def parse_study(values: Mapping[str, Any], where: str, folder: Path) -> StudySet
         controls=top.flag("controls", False),
         also_raw=top.flag("also_raw", False),
         audit_tiers=tuple(top.texts("tiers", ("exact", "contained", "near"))),
+        provenance=tuple(_provenance(section, folder) for section in top.tables("provenance", is_required=False)),
+        leaked_items=evaluation.choice("leaked_items", LEAKED_ITEMS, "exclude"),  # type: ignore[arg-type]
     )
     for section in (top, pool, split, evaluation, optimizer):
         section.refuse_rest()
@@ -128,6 +132,13 @@ def _benchmark(section: Section, folder: Path) -> StudyBenchmark:
     )  # fmt: skip
     section.refuse_rest()
     return benchmark
+
+
+def _provenance(section: Section, folder: Path) -> Provenance:
+    pools = tuple(_relative(one, folder) for one in section.texts("pools"))
+    found = Provenance(section.text("of"), pools, tuple(section.texts("text", ())))
+    section.refuse_rest()
+    return found
 
 
 def _optimizer(section: Section) -> Optimizer:
@@ -250,9 +261,24 @@ def _check(settings: StudySettings, where: str) -> None:
         shares = f"{settings.train:g} + {settings.dev:g} + {settings.test:g}"
         raise UsageError(f"{where}.split: train + dev + test is {shares}, expected three shares above 0 that make 1")
     order_arms(settings.arms, f"{where}: arms")
+    _check_provenance(settings, where)
     finals = {arm.name: arm.final_policy for arm in settings.arms}
     for arm in settings.arms:
         _check_final_policy(arm, finals, where)
+
+
+def _check_provenance(settings: StudySettings, where: str) -> None:
+    """Every entry is of something that arms come from, and of something else than the others."""
+    known = origins(settings)
+    names = [one.of for one in settings.provenance]
+    for i, name in enumerate(names, 1):
+        if name not in known:
+            raise UsageError(
+                f"{where}.provenance[{i}].of is '{name}', expected a model's name, or the model or column of a teacher"
+                f"{nearest(name, known)}"
+            )
+        if names.index(name) != i - 1:
+            raise UsageError(f"{where}.provenance[{i}]: '{name}' stands there twice; name all its pools in one")
 
 
 def _check_final_policy(arm: Arm, finals: Mapping[str, str], where: str) -> None:

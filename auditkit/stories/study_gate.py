@@ -1,21 +1,35 @@
-"""The gate of a study: a pool goes into training only after an audit of its very bytes that condemns nothing."""
+"""The gate of a study: a pool goes into training only after an audit of its very bytes that condemns nothing.
+
+What base models and outside teachers were trained on before is in their weights and stays there. Those pools are
+audited, too, and the items that they hold are left out of the evaluation instead.
+"""
 
 from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
+
+import polars as pl
 
 from auditkit import read
 from auditkit.errors import StaleAuditError
 from auditkit.formats import digest_file
 from auditkit.formats.naming import MANIFEST
-from auditkit.records import AuditReport, Pool
+from auditkit.records import AuditReport, Pool, ReadSettings
+from auditkit.report.as_json import load as load_report
+from auditkit.stories.arms import descendants, origins
 from auditkit.stories.audit import audit
 from auditkit.stories.decontaminate import decontaminate
 from auditkit.stories.settings import AuditSettings
 from auditkit.stories.study_data import read_settings
-from auditkit.study_records.settings import StudySettings
+from auditkit.stories.study_train import folder_names
+from auditkit.study_records.results import EarlierPool
+from auditkit.study_records.settings import Provenance, StudySettings
+
+#: The audits of earlier pools lie below this folder.
+EARLIER = "earlier-pools"
 
 
 def clean_pool(settings: StudySettings, folder: Path) -> tuple[AuditReport, AuditReport, Pool]:
@@ -49,3 +63,58 @@ def _decontaminated(before: AuditReport, folder: Path) -> None:
             return
         shutil.rmtree(clean)
     decontaminate(before, clean)
+
+
+# ---------------------------------------------------------------- earlier pools
+
+
+def audit_earlier_pools(settings: StudySettings, folder: Path) -> tuple[EarlierPool, ...]:
+    """Return what the pools of base models and outside teachers hold of the benchmarks; their audits stay in `folder`.
+
+    Raises:
+        AuditkitError: a pool cannot be read.
+    """
+    for one, place in _places(settings, folder):
+        wanted = AuditSettings(settings.audit_tiers, read=ReadSettings(fields=one.text_fields))
+        audit(one.pools, [benchmark.spec for benchmark in settings.benchmarks], wanted, out=place, overwrite=True)
+    return load_earlier_pools(settings, folder)
+
+
+def load_earlier_pools(settings: StudySettings, folder: Path) -> tuple[EarlierPool, ...]:
+    """Return the same from the audits in `folder`.
+
+    Raises:
+        InputError: a pool of the study file was not audited there.
+    """
+    return tuple(_earlier_pool(settings, one, load_report(place)) for one, place in _places(settings, folder))
+
+
+def excluded_items(earlier: Sequence[EarlierPool]) -> dict[str, set[int]]:
+    """Return benchmark -> 0-based items that are left out of the evaluation."""
+    found: dict[str, set[int]] = {}
+    for pool in earlier:
+        for benchmark, items in pool.leaked.items() if pool.is_excluded else ():
+            found.setdefault(benchmark, set()).update(items)
+    return found
+
+
+def _places(settings: StudySettings, folder: Path) -> list[tuple[Provenance, Path]]:
+    names = folder_names([one.of for one in settings.provenance])
+    return [(one, folder / EARLIER / names[one.of]) for one in settings.provenance]
+
+
+def _earlier_pool(settings: StudySettings, provenance: Provenance, report: AuditReport) -> EarlierPool:
+    found = report.items.filter(pl.col("is_found"))
+    return EarlierPool(
+        of=provenance.of,
+        kind=origins(settings)[provenance.of],
+        arms=descendants(settings.arms, provenance.of),
+        pool_digest=report.pool_digest,
+        n_rows=report.n_rows,
+        n_rows_condemned=report.n_rows_contaminated,
+        leaked={
+            one.name: tuple(found.filter(pl.col("benchmark") == one.name)["item"].sort()) for one in report.benchmarks
+        },
+        n_items={one.name: one.n_items for one in report.benchmarks},
+        is_excluded=settings.leaked_items == "exclude",
+    )

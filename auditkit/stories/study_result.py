@@ -20,8 +20,9 @@ from auditkit.evaluate.ranges import fold, ranges
 from auditkit.evaluate.thresholds import operating_points
 from auditkit.records import AuditReport
 from auditkit.report.phrases import counted
+from auditkit.stories.arms import origins
 from auditkit.study_records.ledger import LedgerEntry
-from auditkit.study_records.results import Estimate, StudyResult, Threshold
+from auditkit.study_records.results import EarlierPool, Estimate, StudyResult, Threshold
 from auditkit.study_records.settings import Arm, StudySettings
 
 #: Measures of the arms table that carry an interval over near-duplicate groups and seeds.
@@ -37,6 +38,7 @@ class Material:
         training: labels of the training side, as tables.TARGETS.
         again: predictions of one arm with another batch size and order, and the same ones as first made.
         before, after: the audit of the raw pool, and of what was trained on.
+        earlier: what the pools of base models and outside teachers hold of the benchmarks.
         raw: frame of tables.PREDICTIONS of the arms trained on the contaminated pool; empty without `also_raw`.
     """
 
@@ -47,6 +49,7 @@ class Material:
     again: tuple[pl.DataFrame, pl.DataFrame]
     before: AuditReport
     after: AuditReport
+    earlier: tuple[EarlierPool, ...]
     ledger: tuple[LedgerEntry, ...]
     raw: pl.DataFrame
     seconds: Mapping[str, float]
@@ -84,6 +87,7 @@ def result_of(material: Material) -> StudyResult:
         agreement_gap=_gap("agreement_a", predictions, targets, thresholds, settings.arms, names),
         patches=_patches(found, settings, material.ledger),
         contamination=_contamination(material.before, material.after),
+        earlier_pools=material.earlier,
         raw=_raw(found, material, thresholds) if len(material.raw) else {},
         ledger=material.ledger,
         det_curves=_det_curves(predictions, targets, names, settings.seeds[0]),
@@ -199,6 +203,17 @@ def _det_curves(
     return made
 
 
+def _earlier_disclosure(material: Material) -> str:
+    """Return which pools of base models and outside teachers were audited, and which were not."""
+    audited = [pool.of for pool in material.earlier]
+    missing = [f"{kind} {name}" for name, kind in origins(material.settings).items() if name not in audited]
+    said = f"section Pools of base models and teachers: {', '.join(audited)}" if audited else ""
+    if not missing:
+        return said
+    not_audited = f"not audited: {', '.join(missing)} (no pool given under [[provenance]])"
+    return f"missing: {not_audited}{f'; audited: {said}' if said else ''}"
+
+
 def _disclosures(material: Material, floors: Mapping[str, EvaluationFloor]) -> dict[str, str]:
     """Return what a study must disclose, and where it stands; what is missing says why."""
     settings = material.settings
@@ -208,8 +223,8 @@ def _disclosures(material: Material, floors: Mapping[str, EvaluationFloor]) -> d
     return {
         "training-data contamination of every pool": "section Contamination: "
         f"{material.after.n_rows_contaminated} condemned rows in the pool that was trained on, "
-        f"{material.before.n_rows_contaminated} in the pool as it came; "
-        "no pool of an earlier stage or of a base model's pretraining was audited",
+        f"{material.before.n_rows_contaminated} in the pool as it came",
+        "training-data contamination of base models' and teachers' pools": _earlier_disclosure(material),
         "seed floor": f"section Ranges, over {n_seeds} seeds" if n_seeds > 1 else "missing: one seed leaves no floor",
         "grading definition of every benchmark": (
             f"missing: no policy text for {', '.join(unstated)}" if unstated else "section Benchmarks"

@@ -134,6 +134,28 @@ class Cells:
 
 
 @dataclass(frozen=True)
+class EarlierPool:
+    """What the earlier pool of a base model or an outside teacher holds of the benchmarks.
+
+    Attributes:
+        of: the model's name, or the teacher's model or column; `kind` "base model" or "teacher".
+        arms: those whose weights or soft labels go back to it, through other arms as well.
+        leaked: benchmark -> 0-based items that the pool holds; `n_items` benchmark -> all of its items.
+        is_excluded: the leaked items were left out of the evaluation of every arm.
+    """
+
+    of: str
+    kind: str
+    arms: tuple[str, ...]
+    pool_digest: str
+    n_rows: int
+    n_rows_condemned: int
+    leaked: Mapping[str, tuple[int, ...]]
+    n_items: Mapping[str, int]
+    is_excluded: bool
+
+
+@dataclass(frozen=True)
 class StudyResult:
     """Everything a study's report says; it can be recomputed from predictions, targets and ledger.
 
@@ -144,6 +166,7 @@ class StudyResult:
         cells: by set ("train", "dev", "test").
         nested: what cannot be identified because one discordant side is small ("" where both are large enough).
         capability_gap, agreement_gap: difference of means between A-final and B-final arms (AUROC on C; agreement).
+        earlier_pools: what reached the arms through base models and outside teachers whose pools were given.
         disclosures: item of docs/definitions.md -> where it stands, or "missing: why".
         headline: the answer, one sentence per benchmark.
     """
@@ -162,6 +185,7 @@ class StudyResult:
     agreement_gap: Estimate
     patches: Mapping[str, Mapping[str, Any]]
     contamination: Mapping[str, Any]
+    earlier_pools: tuple[EarlierPool, ...]
     raw: Mapping[str, Any]
     ledger: tuple[LedgerEntry, ...]
     det_curves: Mapping[str, Any]

@@ -141,6 +141,20 @@ class Optimizer:
 
 
 @dataclass(frozen=True)
+class Provenance:
+    """What a base model or an outside teacher was trained on before the study, where the user has it.
+
+    Attributes:
+        of: the name of a model of the study, or a teacher's model or column.
+        pools: inputs as `auditkit audit` takes them; `text_fields` narrows their text.
+    """
+
+    of: str
+    pools: tuple[str, ...]
+    text_fields: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class StudySettings:
     """A study file, read and checked.
 
@@ -154,6 +168,9 @@ class StudySettings:
         cost_ratio: what a miss costs, in over-refusals.
         controls: add the controls of docs/definitions.md.
         also_raw: train the same arms on the contaminated pool too.
+        provenance: earlier pools of base models and outside teachers; they are audited, too.
+        leaked_items: what becomes of benchmark items that stand in an earlier pool: "exclude" scores all arms on
+            what is left, "keep" scores them on all items.
     """
 
     name: str
@@ -177,3 +194,5 @@ class StudySettings:
     controls: bool = False
     also_raw: bool = False
     audit_tiers: tuple[str, ...] = ("exact", "contained", "near")
+    provenance: tuple[Provenance, ...] = ()
+    leaked_items: Literal["exclude", "keep"] = "exclude"

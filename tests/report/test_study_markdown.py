@@ -20,6 +20,7 @@ SECTIONS = [
     "What accuracy goes with",
     "Patches: how little moves how much",
     "Contamination of the pool, before and after",
+    "Pools of base models and teachers",
     "What contamination did to the scores",
     "Policies and grading definitions",
     "Ledger",
@@ -126,3 +127,11 @@ def test_hostile_names_break_no_table(hostile: str) -> None:
 def test_names_in_right_to_left_scripts_are_kept() -> None:
     text = study_markdown.render(fixtures.renamed(fixtures.study(), "مدونة עברית"))
     assert "0 مدونة עברית" in text
+
+
+def test_earlier_pools_say_which_arms_they_reached_and_what_was_left_out() -> None:
+    text = study_markdown.render(fixtures.study())
+    assert "| large | base model | A large, B large | 90,210 | OR-Bench-hard, clean subset | 2 | 239 | 0.8 % |" in text
+    assert "2 items left out of the evaluation of every arm." in text
+    kept = tuple(replace(pool, is_excluded=False) for pool in fixtures.study().earlier_pools)
+    assert "No item left out." in study_markdown.render(fixtures.study(earlier_pools=kept))

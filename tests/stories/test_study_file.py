@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from auditkit.errors import UsageError
-from auditkit.stories.arms import MIXED, order_arms, with_controls
+from auditkit.stories.arms import MIXED, descendants, order_arms, origins, with_controls
 from auditkit.stories.study_file import example, load_study, parse_study
-from auditkit.study_records.settings import Arm, Stage, StudySettings, Teacher
+from auditkit.study_records.settings import Arm, Provenance, Stage, StudySettings, Teacher
 
 Values = dict[str, Any]
 
@@ -172,6 +172,13 @@ def cycle(values: Values) -> None:
         (put("evaluation.fpr", -0.1), "study.toml.evaluation.fpr is -0.1, expected a number from 0 to 1"),
         (put("training.trainable.part", "lora2"), "study.toml.training.trainable.part is 'lora2', expected one of"),
         (put("training.trainable.rank", 0), "study.toml.training.trainable.rank is 0, expected a whole number of at"),
+        (put("provenance", []), "study.toml.provenance is [], expected a list of tables"),
+        (put("provenance", [{"of": "small"}]), "study.toml.provenance[1]: 'pools' is missing"),
+        (put("provenance", [{"of": "smal", "pools": "x"}]), "of is 'smal', expected a model's name, or the model or"),
+        (put("provenance", [{"of": "A large", "pools": "x"}]), "study.toml.provenance[1].of is 'A large', expected"),
+        (put("provenance", [{"of": "small", "pools": "x"}] * 2), "study.toml.provenance[2]: 'small' stands there twi"),
+        (put("provenance", [{"of": "small", "pools": "x", "p": 1}]), "study.toml.provenance[1]: unknown key 'p'"),
+        (put("evaluation.leaked_items", "drop"), "leaked_items is 'drop', expected one of exclude, keep"),
         (put("controls", 1), "study.toml.controls is 1, expected true or false"),
     ],
 )  # fmt: skip
@@ -209,6 +216,40 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     for path in (tmp_path / "none.toml", tmp_path):
         with pytest.raises(UsageError, match="cannot be read"):
             load_study(path)
+
+
+# ---------------------------------------------------------------- earlier pools
+
+GUARD = {"labels": "block", "teacher": {"model": "org/guard"}}
+
+
+def test_provenance_is_of_a_base_model_or_an_outside_teacher(values: Values) -> None:
+    values["arms"][0] |= {"stages": [GUARD], "final_policy": "mixed"}
+    values["arms"][1]["stages"] = [{"labels": "block", "teacher": {"column": "p"}}]
+    values["evaluation"]["leaked_items"] = "keep"
+    values["provenance"] = [
+        {"of": "small", "pools": "seen.jsonl"}, {"of": "org/guard", "pools": ["a", "hf:b"], "text": ["prompt"]},
+        {"of": "p", "pools": ["/c"]},
+    ]  # fmt: skip
+    study = parsed(values)
+    assert study.provenance == (
+        Provenance("small", ("there/seen.jsonl",)),
+        Provenance("org/guard", ("there/a", "hf:b"), ("prompt",)),
+        Provenance("p", ("/c",)),
+    )
+    assert study.leaked_items == "keep"
+    assert origins(study) == {"small": "base model", "large": "base model", "org/guard": "teacher", "p": "teacher"}
+
+
+def test_what_a_teacher_has_seen_reaches_the_students_of_its_students(values: Values) -> None:
+    values["arms"][2] |= {"stages": [GUARD], "final_policy": "mixed"}
+    values["arms"][6]["final_policy"] = "mixed"
+    study = parsed(values)
+    # "A large" is taught by the guard, teaches one student, and is the parent of a patched arm.
+    assert set(descendants(study.arms, "org/guard")) == {"A large", "hard B, teacher A small", "A large patched to B"}
+    assert set(descendants(study.arms, "large")) == {
+        *(arm.name for arm in study.arms if arm.model == "large"), "hard B, teacher A small", "hard A, teacher B small",
+    }  # fmt: skip
 
 
 # ---------------------------------------------------------------- controls and order

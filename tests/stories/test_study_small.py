@@ -191,7 +191,8 @@ def test_the_report_reads_back_and_says_what_it_lacks(done: Done) -> None:
     assert len(done.result.headline) == 2
     assert {one.benchmark for one in done.result.ranges} == {"benign", "harmful"}
     assert {one.point for one in done.result.ranges} == {"native", "matched_fpr"}
-    assert not [where for where in done.result.disclosures.values() if where.startswith("missing")]
+    lacking = [item for item, where in done.result.disclosures.items() if where.startswith("missing")]
+    assert lacking == ["training-data contamination of base models' and teachers' pools"]
     assert done.result.patches["patched"]["parent"] == "A large"
     assert 0 < done.result.patches["patched"]["patch_share"] < 0.02
     for name in ("study.md", "study.html"):
@@ -339,6 +340,68 @@ def test_a_pool_without_leaks_is_trained_on_as_it_is(models: Path, tmp_path: Pat
     result = run_head(tmp_path, models)
     assert not (tmp_path / "out/clean").exists()
     assert result.contamination["before"]["n_rows_condemned"] == 0
+
+
+# ---------------------------------------------------------------- earlier pools
+
+
+def with_seen(folder: Path, items: list[int], **changes: Any) -> dict[str, Any]:
+    """Write the pool of the larger base model, with benign items in it; return changes of a study that names it."""
+    benign = lines(folder / "benign.jsonl")
+    jsonl(folder / "seen.jsonl", [{"prompt": "kettle " * 9}, *({"prompt": benign[i]["text"]} for i in items)])
+    return {"provenance": [{"of": "large", "pools": ["seen.jsonl"]}], **changes}
+
+
+def test_items_that_a_base_model_has_seen_are_left_out_for_every_arm(models: Path, tmp_path: Path) -> None:
+    write_inputs(tmp_path, n_leaked=0)
+    whole = run_head(tmp_path, models)
+    scores = pl.read_parquet(tmp_path / "out/predictions.parquet")
+    (tmp_path / "out").rename(tmp_path / "whole")
+    result = run_head(tmp_path, models, **with_seen(tmp_path, [2, 5, 11]))
+    seen = result.earlier_pools[0]
+    assert (seen.of, seen.kind, seen.n_rows, seen.n_rows_condemned) == ("large", "base model", 4, 3)
+    assert seen.leaked == {"benign": (2, 5, 11), "harmful": ()}
+    # The student is of the small model, but its teacher is not.
+    assert set(seen.arms) == {"A large", "patched", "student"}
+    left = scores.filter((pl.col("set") != "benign") | ~pl.col("item").is_in([2, 5, 11]))
+    now = pl.read_parquet(tmp_path / "out/predictions.parquet")
+    assert now.drop("score").equals(left.drop("score"))
+    np.testing.assert_allclose(now["score"].to_numpy(), left["score"].to_numpy(), atol=1e-6)
+    assert {one.benchmark: one.n_items for one in result.ranges} == {"benign": 13, "harmful": 16}
+    assert {one.benchmark: one.n_items for one in whole.ranges} == {"benign": 16, "harmful": 16}
+    assert "| large | base model | " in (tmp_path / "out/study.md").read_text("utf-8")
+    content = (tmp_path / "out/study.json").read_bytes()
+    study_again(tmp_path / "out", tmp_path / "study.toml")
+    assert (tmp_path / "out/study.json").read_bytes() == content
+
+
+def test_leaked_items_are_kept_where_the_file_says_so(models: Path, inputs: Path) -> None:
+    changes = with_seen(inputs, [2, 5], evaluation={"leaked_items": "keep"})
+    result = run_head(inputs, models, **changes)
+    assert result.earlier_pools[0].leaked["benign"] == (2, 5)
+    assert {one.n_items for one in result.ranges} == {16}
+    # A report computed again cannot leave out what was scored.
+    file = write_study(inputs, study_values(models, "head", seeds=[1], **with_seen(inputs, [2, 5])))
+    with pytest.raises(InputError, match="the items that the pool of 'large' holds were scored, unlike"):
+        study_again(inputs / "out", file)
+
+
+def test_a_benchmark_of_which_nothing_clean_is_left_stops_the_study(models: Path, inputs: Path) -> None:
+    with pytest.raises(UsageError, match=r"benchmark 'benign': all of its 16 items stand in pools that a base model"):
+        run_head(inputs, models, **with_seen(inputs, list(range(16))))
+    assert not (inputs / "out/stages").exists()
+
+
+def test_pools_that_nobody_gave_are_named_as_not_audited(models: Path, inputs: Path) -> None:
+    item = "training-data contamination of base models' and teachers' pools"
+    changes = with_seen(inputs, [2], arms=taught_by("p", models))
+    said = run_head(inputs, models, **changes).disclosures[item]
+    assert said.startswith("missing: not audited: base model small, teacher p (")
+    assert said.endswith("audited: section Pools of base models and teachers: large")
+    pools = [{"of": name, "pools": ["seen.jsonl"]} for name in ("small", "large", "p")]
+    again = write_study(inputs, study_values(models, "head", seeds=[1], **(changes | {"provenance": pools})))
+    said = study(again, inputs / "out", overwrite=True).disclosures[item]
+    assert said == "section Pools of base models and teachers: small, large, p"
 
 
 # ---------------------------------------------------------------- wrong input
