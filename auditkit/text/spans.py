@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auditkit.kernels import tokens as kernels
-from auditkit.text.normalise import Tokens, fold
+from auditkit.text.folding import fold
+from auditkit.text.normalise import Tokens
 from auditkit.text.unicode import classes
 
 #: Class of a character that has to be folded together with its neighbours, or that gives tokens of several classes.

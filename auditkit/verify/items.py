@@ -87,12 +87,16 @@ def at_least(count: int, share: float, size: int) -> bool:
 
 
 def _common(items: ItemTexts, rules: Rules) -> frozenset[int]:
-    tokens = items.tokens
-    text = np.repeat(np.arange(len(items)), tokens.lengths)
-    spread = pl.DataFrame({"token": tokens.hashes, "text": text}).unique().group_by("token").len()
-    share = fraction(rules.near.common_share)
+    tokens, share = items.tokens, fraction(rules.near.common_share)
     least = max(MIN_COMMON_TEXTS, -(-share.numerator * len(items) // share.denominator))
+    places = pl.DataFrame({"token": tokens.hashes, "text": np.repeat(np.arange(len(items)), tokens.lengths)})
+    spread = _recurring(places, "token", least).unique().group_by("token").len()
     return frozenset(spread.filter(pl.col("len") >= least)["token"].to_list())
+
+
+def _recurring(places: pl.DataFrame, what: str, least: int) -> pl.DataFrame:
+    """Return the places of what stands in at least so many places, and so perhaps in as many texts: most does not."""
+    return places.filter(pl.len().over(what) >= least)
 
 
 def _any_token(tokens: Tokens, where: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -130,7 +134,8 @@ def _template_tokens(items: ItemTexts, rules: Rules) -> NDArray[np.bool_]:
     owners = items.parts.select("benchmark", pl.col("text_index").alias("text")).unique()
     sizes = owners.group_by("benchmark").agg(pl.len().alias("size"))
     share = fraction(rule.share)
-    grams = pl.DataFrame({"start": start, "gram": value, "text": text[start]}).join(owners, on="text")
+    places = pl.DataFrame({"start": start, "gram": value, "text": text[start]})
+    grams = _recurring(places, "gram", rule.min_texts).join(owners, on="text")
     shared = grams.join(sizes, on="benchmark").filter(
         (pl.col("text").n_unique().over("benchmark", "gram") >= rule.min_texts)
         & (
@@ -138,7 +143,7 @@ def _template_tokens(items: ItemTexts, rules: Rules) -> NDArray[np.bool_]:
             >= pl.col("size").cast(pl.Int64) * share.numerator
         )
     )
-    places = shared["start"].unique().to_numpy()
+    starts = shared["start"].unique().to_numpy()
     for i in range(rule.gram):
-        mask[places + i] = True
+        mask[starts + i] = True
     return mask

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rapidfuzz.distance import Indel
 
 from auditkit import tables
 from auditkit.detect.protocol import Rows, candidates
@@ -71,6 +73,17 @@ def test_it_finds_long_copies_as_verify_does(seed: int) -> None:
                 words[at] = rng.choice(["x", "a very much longer piece than that which stood here", "word1"])
             edited += [" ".join(words), " ".join([*rng.choices(word, k=60), *words, *rng.choices(word, k=60)])]
     same_as_verify(texts, edited)
+
+
+def test_a_pair_exactly_at_a_threshold_is_found() -> None:
+    """rapidfuzz's own cutoffs give up some pairs just at them."""
+    item, row = "big red gardens grow many purple flowers", "bix rex gardenx grow manx purplx flowerx"
+    assert (len(item), len(row), Indel.distance(item, row)) == (40, 40, 12)  # a ratio of 34 / 40
+    texts, tokens = pl.Series([row]), tokenise(pl.Series([row]))
+    near = replace(default_rules().near, ratio=0.85)
+    prepared = prepare(items_of([item]), replace(default_rules(), near=near))
+    pair = candidates("all", *(np.array([i]) for i in (0, 0, 0, 7)))
+    assert condemned(pair, texts, tokens, prepared, TIERS).rows() == [(0, 0)]
 
 
 def test_nothing_proposed_is_nothing_condemned() -> None:
