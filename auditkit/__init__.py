@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from auditkit.stories.decontaminate import decontaminate
     from auditkit.stories.families import pool_families
     from auditkit.stories.labels import label_report
+    from auditkit.stories.merge import merge
     from auditkit.stories.near import FamilySettings
     from auditkit.stories.settings import AuditSettings, RunSettings
+    from auditkit.stories.shards import audit_shard
     from auditkit.stories.split import PoolSplit, split_pool
     from auditkit.stories.study import study
     from auditkit.stories.study_file import load_study
@@ -46,6 +48,7 @@ __all__ = [
     "SplitResult",
     "SplitSettings",
     "audit",
+    "audit_shard",
     "decontaminate",
     "default_rules",
     "evaluate",
@@ -53,6 +56,7 @@ __all__ = [
     "load_report",
     "load_rules",
     "load_study",
+    "merge",
     "open_benchmarks",
     "open_pool",
     "parse_label",
@@ -77,6 +81,7 @@ _HOMES = {
     "SplitResult": "auditkit.split",
     "SplitSettings": "auditkit.split",
     "audit": "auditkit.stories.audit",
+    "audit_shard": "auditkit.stories.shards",
     "decontaminate": "auditkit.stories.decontaminate",
     "default_rules": "auditkit.verify.rules",
     "evaluate": "auditkit.evaluate:evaluate",
@@ -84,6 +89,7 @@ _HOMES = {
     "load_report": "auditkit.report.as_json:load",
     "load_rules": "auditkit.verify.rules",
     "load_study": "auditkit.stories.study_file",
+    "merge": "auditkit.stories.merge",
     "open_benchmarks": "auditkit.read",
     "open_pool": "auditkit.read",
     "parse_label": "auditkit.read",

@@ -83,6 +83,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _audit(commands.add_parser("audit", help="find benchmark items in a training pool"))
+    _merge(commands.add_parser("merge", help="the report of an audit that was run in shards"))
     _decontaminate(commands.add_parser("decontaminate", help="write the audited pool again without what leaked"))
     _show(commands.add_parser("show", help="look at matches, pool text and item side by side"))
     commands.add_parser("rules", help="print the verdict rules, to be changed").set_defaults(module="rules")
@@ -130,8 +131,13 @@ def _run_options(command: argparse.ArgumentParser) -> None:
     add = command.add_argument_group("how it is run (none of it changes the report)").add_argument
     add("--workers", type=int, default=0, metavar="N", help="shards scanned at a time (default: one a core)")
     add(
-        "--reuse", action="append", default=[], metavar="DIR", help="an earlier audit: its shards are not scanned again"
+        "--reuse",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="an earlier audit: what it scanned is not scanned again",
     )
+    add("--shard", metavar="I/N", help="scan every Nth piece of the pool only, from the Ith; then auditkit merge")
 
 
 def _gate(command: argparse.ArgumentParser) -> None:
@@ -142,6 +148,15 @@ def _gate(command: argparse.ArgumentParser) -> None:
     add("--fail-on", default="contaminated", metavar="VERDICT", help="contaminated (default), or review to add review")
     add("--baseline", metavar="REPORT", help="an earlier audit: only items that are new since count")
     add("--waivers", metavar="FILE", help="a TOML of accepted items, each with reason and expiry date")
+
+
+def _merge(command: argparse.ArgumentParser) -> None:
+    command.set_defaults(module="merge")
+    add = command.add_argument
+    add("folders", nargs="+", metavar="DIR", help="where auditkit audit --shard wrote to, one folder or several")
+    add("--out", "-o", required=True, metavar="OUT", help="folder for the report; may be one of them")
+    add("--overwrite", action="store_true", help="replace another audit in OUT")
+    _gate(command)
 
 
 def _decontaminate(command: argparse.ArgumentParser) -> None:

@@ -78,7 +78,7 @@ def _holds_something(folder: Path) -> bool:
 
 
 def _is_begun_plan(path: Path) -> bool:
-    """Return whether a file is a plan.json that a run was killed over (see store.write_atomically)."""
+    """Return whether a file is a plan.json that a run was killed over (see store.py)."""
     return path.name.startswith(f".{PLAN}.") and path.suffix == ".tmp"
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -55,13 +56,19 @@ class FolderStore:
         folder: the output folder; nothing is written to it before the first part.
         is_whole: whether the bytes of a file are a part.
         plan: content of plan.json, which is written before the first part.
+        ends: names (glob patterns) of the files that say that a run is done.
         others: output folders of other runs; their parts are read, never written.
     """
 
     def __init__(
-        self, folder: Path, is_whole: Callable[[bytes], bool], plan: bytes = b"", others: Sequence[Path] = ()
+        self,
+        folder: Path,
+        is_whole: Callable[[bytes], bool],
+        plan: bytes = b"",
+        ends: Sequence[str] = (),
+        others: Sequence[Path] = (),
     ) -> None:
-        self.folder, self._is_whole, self._plan = folder, is_whole, plan
+        self.folder, self._is_whole, self._plan, self._ends = folder, is_whole, plan, ends
         self._places = [folder / PARTS, *(other / PARTS for other in others)]
         self._is_begun = False
 
@@ -96,29 +103,41 @@ class FolderStore:
         Raises:
             OutputError: it cannot be written.
         """
-        try:
-            if not self._is_begun:
-                self._begin()
-            write_atomically(self._path(key), part)
-        except OSError as error:
-            raise OutputError(
-                f"{self.folder}: a part cannot be written: {error.strerror or error}; free the space and run the same "
-                "command again, which goes on from here, or choose another folder with --out"
-            ) from None
+        self.begin()
+        self.write(f"{PARTS}/{key}{_SUFFIX}", part)
+
+    def begin(self) -> None:
+        """Write plan.json, where the folder does not have it, before anything that belongs to this plan.
+
+        Raises:
+            OutputError: it cannot be written.
+        """
+        if self._is_begun:
+            return
+        with _writing(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            plan = self.folder / PLAN
+            if not plan.exists() or plan.read_bytes() != self._plan:
+                # What another plan ended with must not seem to be this one's, should this run be stopped.
+                for name in self._ends:
+                    for path in self.folder.glob(name):
+                        path.unlink()
+                # Without a plan.json the folder would be taken for a foreign one by the run that goes on.
+                _write_atomically(plan, self._plan)
+            self._places[0].mkdir(exist_ok=True)
+        self._is_begun = True
+
+    def write(self, name: str, content: bytes) -> None:
+        """Write another file of the folder, whole or not at all.
+
+        Raises:
+            OutputError: it cannot be written.
+        """
+        with _writing(self.folder):
+            _write_atomically(self.folder / name, content)
 
     def _path(self, key: str) -> Path:
         return self._places[0] / f"{key}{_SUFFIX}"
-
-    def _begin(self) -> None:
-        # plan.json comes first: without it the folder would be taken for a foreign one by the run that goes on.
-        self.folder.mkdir(parents=True, exist_ok=True)
-        plan = self.folder / PLAN
-        if not plan.exists() or plan.read_bytes() != self._plan:
-            # The report of another plan must not seem to be this one's, should this run be stopped.
-            (self.folder / "report.json").unlink(missing_ok=True)
-            write_atomically(plan, self._plan)
-        self._places[0].mkdir(exist_ok=True)
-        self._is_begun = True
 
     def keep_only(self, keys: Collection[str]) -> None:
         """Remove every other file of the folder's parts: those of earlier plans, and what a stopped run left half."""
@@ -127,7 +146,7 @@ class FolderStore:
                 path.unlink(missing_ok=True)
 
 
-def write_atomically(path: Path, content: bytes) -> None:
+def _write_atomically(path: Path, content: bytes) -> None:
     """Write a file beside its place, then rename it."""
     spare = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
@@ -135,6 +154,17 @@ def write_atomically(path: Path, content: bytes) -> None:
         spare.replace(path)
     finally:
         spare.unlink(missing_ok=True)
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(
+            f"{folder}: a part cannot be written: {error.strerror or error}; free the space and run the same "
+            "command again, which goes on from here, or choose another folder with --out"
+        ) from None
 
 
 def check_reuse(folders: Iterable[Path]) -> None:

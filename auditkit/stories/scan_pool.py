@@ -10,6 +10,7 @@ from typing import Any
 from auditkit.errors import OutputError
 from auditkit.read import read_texts
 from auditkit.records import ReadSettings, Source, TextBatch
+from auditkit.report.as_json import REPORT
 from auditkit.run.engine import cores, run_local
 from auditkit.run.store import FolderStore, MemoryStore, Store, check_reuse
 from auditkit.stories.gather import Gathered, gather
@@ -19,6 +20,9 @@ from auditkit.stories.settings import RunSettings
 from auditkit.stories.task import Piece, Task
 
 Progress = Callable[[int, int], None]
+
+#: Files that say that an audit, or one share of it, is done.
+ENDS = (REPORT, "shard-*-of-*.json")
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,7 @@ def open_store(task: Task, out: Path | None, how: RunSettings) -> FolderStore | 
     """
     others = [Path(folder) for folder in how.reuse]
     check_reuse(others)
-    return MemoryStore() if out is None else FolderStore(out, is_whole, task.claim, others)
+    return MemoryStore() if out is None else FolderStore(out, is_whole, task.claim, ENDS, others)
 
 
 def scan_pieces(

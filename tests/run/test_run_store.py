@@ -20,7 +20,7 @@ def is_whole(part: bytes) -> bool:
 
 
 def store(folder: Path, *others: Path, plan: bytes = MINE) -> FolderStore:
-    return FolderStore(folder, is_whole, plan, others)
+    return FolderStore(folder, is_whole, plan, ("report.json", "shard-*.json"), others)
 
 
 def names(folder: Path) -> list[str]:
@@ -59,7 +59,8 @@ def test_other_folders_are_read_and_their_parts_taken_over(tmp_path: Path) -> No
 
 
 def test_another_plan_takes_the_old_report_away_first(tmp_path: Path) -> None:
-    (tmp_path / "report.json").write_text("{}")
+    for name in ("report.json", "shard-1-of-2.json"):
+        (tmp_path / name).write_text("{}")
     (tmp_path / PLAN).write_text('{"plan": "other"}')
     store(tmp_path).put("a", b"one.")
     assert names(tmp_path) == ["parts/a.parquet", PLAN]
