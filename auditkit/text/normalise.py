@@ -12,12 +12,13 @@ from functools import cached_property
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from auditkit.kernels import tokens as kernels
 from auditkit.kernels.hashing import sequence_hashes
-from auditkit.text.unicode import classes, ignored_pattern
+from auditkit.kernels.tokens import TokenArrays
+from auditkit.text.folding import bounds_of, fold, fold_rows
+from auditkit.text.unicode import classes
 
 VERSION = "1"
 
@@ -25,15 +26,6 @@ VERSION = "1"
 def describe() -> str:
     """Return the name of the normalisation as reports carry it; it changes with the rule and with Unicode's version."""
     return f"auditkit-{VERSION} (ignorables out, NFKC, casefold, by category; Unicode {unicodedata.unidata_version})"
-
-
-def fold(text: str) -> str:
-    """Return `text` without ignorable characters, in NFKC, case folded (Unicode 3.13, D146, toNFKC_Casefold)."""
-    if text.isascii():
-        return text.lower()
-    text = unicodedata.normalize("NFKC", ignored_pattern().sub("", text)).casefold()
-    # Folding can undo composition, and NFKC can bring ignorables back (U+FFA0 becomes U+1160).
-    return ignored_pattern().sub("", unicodedata.normalize("NFKC", text))
 
 
 def tokens_of(text: str) -> list[str]:
@@ -122,21 +114,14 @@ class Tokens:
 def tokenise(texts: pl.Series) -> Tokens:
     """Return the tokens of a String series without nulls."""
     data, offsets = _buffers(texts)
-    ascii_rows = kernels.are_ascii(data, offsets)
-    if not ascii_rows.all():
-        # Only rows beyond ASCII pay for Unicode; the kernel lowers ASCII letters itself.
-        folded = [text if plain else fold(text) for text, plain in zip(texts, ascii_rows, strict=True)]
-        data, offsets = _buffers(pl.Series(folded, dtype=pl.String))
-    n_tokens, n_bytes = kernels.count_tokens(data, offsets, classes())
-    token_offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(n_tokens)])
-    text_offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(n_bytes)])
-    total = int(token_offsets[-1])
-    text, hashes = np.empty(int(text_offsets[-1]), np.uint8), np.empty(total, np.uint64)
-    starts, ends = np.empty(total, np.uint32), np.empty(total, np.uint32)
-    kernels.fill_tokens(
-        data, offsets, classes(), token_offsets, text_offsets, text, hashes, starts, ends, 0, len(offsets) - 1
-    )
-    return Tokens(text, text_offsets, hashes, starts, ends, token_offsets)
+    n_tokens, n_bytes, is_ascii = kernels.count_ascii(data, offsets, classes())
+    plain, others = np.flatnonzero(is_ascii), np.flatnonzero(~is_ascii)
+    folded, bounds = fold_rows(data, offsets, others)
+    n_tokens[others], n_bytes[others] = kernels.count_tokens(folded, bounds, classes())
+    arrays = _empty_arrays(n_tokens, n_bytes)
+    kernels.fill_ascii(data, offsets, plain, classes(), arrays)
+    kernels.fill_tokens(folded, bounds, others, classes(), arrays)
+    return Tokens(*arrays)
 
 
 def token_hash(token: str) -> int:
@@ -144,12 +129,23 @@ def token_hash(token: str) -> int:
     return int(kernels.hash_bytes(np.frombuffer(token.encode(), np.uint8)))
 
 
+def _empty_arrays(n_tokens: NDArray[np.int64], n_bytes: NDArray[np.int64]) -> TokenArrays:
+    """Return room for texts of so many tokens and canonical bytes each."""
+    offsets, text_offsets = bounds_of(n_tokens), bounds_of(n_bytes)
+    total = int(offsets[-1])
+    return TokenArrays(
+        text=np.empty(int(text_offsets[-1]), np.uint8),
+        text_offsets=text_offsets,
+        hashes=np.empty(total, np.uint64),
+        starts=np.empty(total, np.uint32),
+        ends=np.empty(total, np.uint32),
+        offsets=offsets,
+    )
+
+
 def _buffers(texts: pl.Series) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return the bytes and offsets of a String series as Arrow large_string holds them (one copy, by polars)."""
-    array = texts.rechunk().to_arrow()
-    array = array.cast(pa.large_string())
-    if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks()
+    """Return the bytes and offsets of a String series as Arrow's large_string holds them: one copy, made by polars."""
+    array = texts.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
     _, offsets, data = array.buffers()
     bounds = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
-    return np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8), bounds
+    return np.frombuffer(data, np.uint8), bounds

@@ -62,7 +62,8 @@ IGNORED_RANGES: tuple[tuple[int, int], ...] = (
 )
 
 _BY_CATEGORY = {"L": WORD, "N": WORD, "M": MARK, "S": SYMBOL, "P": SEPARATOR, "Z": SEPARATOR}
-_ASSIGNED_END = 0x32400  # planes 4 to 13 are unassigned; above lie tags, variation selectors and private use
+#: Planes 4 to 13 are unassigned; above lie tags, variation selectors and private use.
+ASSIGNED_END = 0x32400
 
 
 def _class_of(point: int) -> int:
@@ -79,7 +80,7 @@ def _class_of(point: int) -> int:
 def classes() -> NDArray[np.uint8]:
     """Return the class of every code point: uint8 of shape [0x110000]."""
     table = np.full(0x110000, SYMBOL, np.uint8)
-    for first, end in ((0, _ASSIGNED_END), (0xE0000, 0xE0200)):
+    for first, end in ((0, ASSIGNED_END), (0xE0000, 0xE0200)):
         table[first:end] = [_class_of(point) for point in range(first, end)]
     for first, end in NO_SPACE_RANGES:
         block = table[first:end]

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from strategies import disguises, sentences, texts
 
 from auditkit.kernels.tokens import IGNORED, MARK, NO_SPACE, SEPARATOR, SYMBOL, WORD
-from auditkit.text.normalise import canonical, describe, fold, token_hash, tokenise, tokens_of
+from auditkit.text.folding import fold
+from auditkit.text.normalise import canonical, describe, token_hash, tokenise, tokens_of
 from auditkit.text.unicode import classes, ignored_pattern
 
 
@@ -51,6 +52,14 @@ def test_a_batch_is_its_texts_one_by_one(values: list[str]) -> None:
 def test_a_slice_of_a_series_is_read_where_it_lies(values: list[str]) -> None:
     part = tokenise(series(values)[1:-1])
     assert [part.canonical(i) for i in range(len(part))] == [canonical(text) for text in values[1:-1]]
+
+
+def test_a_series_of_several_chunks_is_one_text_after_another() -> None:
+    values = ["How do I", "naïve", "", "お元気ですか"]
+    chunks = pl.concat([series(values[:1]), series(values[1:3]), series(values[3:])], rechunk=False)
+    tokens = tokenise(chunks)
+    assert chunks.n_chunks() == 3
+    assert [tokens.canonical(i) for i in range(4)] == [canonical(text) for text in values]
 
 
 @pytest.mark.parametrize("values", [[], [""], ["", ""], ["!!!", "\u0301"], ["", "a", ""]])
