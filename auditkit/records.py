@@ -60,6 +60,11 @@ class Pool:
     sources: tuple[Source, ...]
     skipped_files: tuple[str, ...] = ()
 
+    @property
+    def n_bytes(self) -> int:
+        """Size of the sources as they lie."""
+        return sum(source.n_bytes for source in self.sources)
+
 
 @dataclass(frozen=True)
 class LabelRule:

@@ -120,6 +120,7 @@ def _settings(arguments: argparse.Namespace) -> AuditSettings:
     return AuditSettings(
         tiers=names_of([arguments.tiers]),
         encoders=tuple(arguments.encoder or ("minilm",)),
+        exhaustive=arguments.exhaustive,
         rules=arguments.rules,
         read=read,
     )

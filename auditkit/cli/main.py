@@ -115,6 +115,7 @@ def _audit(command: argparse.ArgumentParser) -> None:
     add("--overwrite", action="store_true", help="replace an audit of other inputs or settings in DIR")
     add("--tiers", default="exact,contained,near", metavar="T,T", help="tiers that run (default: %(default)s), or all")
     add("--encoder", action="append", metavar="NAME", help="minilm (default), multilingual, Hub name or folder")
+    add("--exhaustive", action="store_true", help="paraphrase embeds every row, those that its sieve leaves out too")
     add("--fields", action="append", metavar="F,F", help="scan these text columns only")
     add("--roles", action="append", metavar="R,R", help="scan these chat roles only")
     add(

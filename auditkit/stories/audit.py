@@ -78,8 +78,8 @@ def _audit(
     task = open_task(pool, benchmarks, settings, folder, overwrite)
     store = open_store(task, folder, how)
     if on_start is not None:
-        on_start(sum(source.n_bytes for source in task.pool.sources))
-    scanner = Scanner.make(task.benchmarks, task.settings, task.rules)
+        on_start(task.pool.n_bytes)
+    scanner = Scanner.make(task.benchmarks, task.settings, task.rules, task.pool.n_bytes)
     clock.stop("index")
     scanned = scan_pieces(task, scanner, range(len(task.pieces)), store, how, on_progress)
     clock.stop("scan")

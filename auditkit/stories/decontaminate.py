@@ -121,7 +121,7 @@ def _rescan(report: AuditReport, benchmarks: Sequence[Benchmark], settings: Audi
 
     Records are read by the fields in which they matched, so that a few of them are read as their whole file was.
     """
-    scanner = Scanner.make(benchmarks, settings, settings.all_rules())
+    scanner = Scanner.make(benchmarks, settings, settings.all_rules(), n_pool_bytes=0)
     fields = report.matches.group_by("pool", "row").agg(pl.col("field").unique())
     fields_of = {(pool, row): tuple(sorted(names)) for pool, row, names in fields.iter_rows()}
 

@@ -78,7 +78,7 @@ def _merge(
     named = {name: value for name, value in plan.settings.items() if name != "rules"}
     settings = from_plain(named, plan.settings["rules"])
     opened = read.open_benchmarks(_benchmarks(named, benchmarks))
-    scanner = Scanner.make(opened, settings, settings.all_rules())
+    scanner = Scanner.make(opened, settings, settings.all_rules(), plan.pool.n_bytes)
     _check_same(plan, opened, scanner, manifests)
     store = FolderStore(places[0], is_whole, others=places[1:])
     keys = {piece: keys for manifest in manifests for piece, keys in manifest.keys.items()}

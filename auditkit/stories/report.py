@@ -15,6 +15,7 @@ from auditkit.stories.gather import Gathered
 from auditkit.stories.scan import Scanner
 from auditkit.stories.settings import changed
 from auditkit.text.normalise import describe
+from auditkit.verify.paraphrases import MAX_PAIRS, keep_best
 from auditkit.verify.summary import benchmark_results, item_results, row_counts, source_results
 from auditkit.verify.verdicts import conclude
 
@@ -35,7 +36,8 @@ def make_report(
         plan: the settings as plain values.
     """
     rules = scanner.prepared.rules
-    matches = conclude(pl.concat(gathered.pairs), scanner.prepared, pl.concat(gathered.labels, how="diagonal"))
+    best = keep_best(pl.concat(gathered.pairs), gathered.beyond)
+    matches = conclude(best.pairs, scanner.prepared, pl.concat(gathered.labels, how="diagonal"))
     items = item_results(
         scanner.items, matches, scanner.texts, {benchmark.name: benchmark.n_items for benchmark in benchmarks}
     )
@@ -56,11 +58,11 @@ def make_report(
         changed=changed(plan) | rules.changed(),
         rules=rules.as_dict(),
         rules_version=rules.version,
-        not_examined=_not_examined(pool, benchmarks, scanner, gathered),
+        not_examined=_not_examined(pool, benchmarks, scanner, gathered, int(best.beyond["n_beyond"].sum())),
         bad_rows=tuple(gathered.bad_rows),
         tiers_run=scanner.tiers,
         tiers_not_run=not_run,
-        detectors=scanner.describe(gathered.n_template_only),
+        detectors=scanner.describe(gathered.n_template_only, gathered.paraphrase_counts),
         by_label=_by_label(gathered.label_counts, matches),
         normalisation=describe(),
         versions=versions(has_encoder=bool(scanner.paraphrase)),
@@ -78,15 +80,18 @@ def _source(source: Source, gathered: Gathered) -> SourceResult:
     )  # fmt: skip
 
 
-def _not_examined(pool: Pool, benchmarks: Sequence[Benchmark], scanner: Scanner, gathered: Gathered) -> dict[str, int]:
+def _not_examined(
+    pool: Pool, benchmarks: Sequence[Benchmark], scanner: Scanner, gathered: Gathered, n_beyond: int
+) -> dict[str, int]:
     """Return reason -> count of what no tier looked at, over pool and benchmarks."""
     counts = Counter(gathered.not_examined)
     counts["file of a named folder that is not data"] += len(pool.skipped_files)
     parts = scanner.items[scanner.texts.unmatchable]
     counts["benchmark answer too short to be matched alone"] += int((parts["kind"] == "answer").sum())
     counts["benchmark text without a letter, digit or symbol"] += int((parts["kind"] != "answer").sum())
-    for name, index in scanner.paraphrase.items():
-        counts[f"text cut at the maximum length of encoder {name}"] += index.describe()["n_truncated"]
+    for name, found in gathered.paraphrase_counts.items():
+        counts[f"text cut at the maximum length of encoder {name}"] += found["n_truncated"]
+    counts[f"paraphrase pair beyond the closest {MAX_PAIRS} of an item text"] += n_beyond
     return {reason: n for reason, n in sorted(counts.items()) if n}
 
 

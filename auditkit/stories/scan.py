@@ -15,7 +15,7 @@ import polars as pl
 from auditkit import tables
 from auditkit.detect.exact import ExactDetector
 from auditkit.detect.minhash import MinHashDetector
-from auditkit.detect.paraphrase import ParaphraseDetector
+from auditkit.detect.paraphrase import ParaphraseDetector, ParaphraseIndex
 from auditkit.detect.protocol import Index, Rows
 from auditkit.detect.seeds import SeedDetector
 from auditkit.errors import MissingExtraError
@@ -28,9 +28,11 @@ from auditkit.text.items import ItemTexts, distinct_texts
 from auditkit.text.normalise import describe, tokenise
 from auditkit.verify.items import PreparedItems, prepare
 from auditkit.verify.matches import Verified, verify
-from auditkit.verify.paraphrases import verify_paraphrases
+from auditkit.verify.paraphrases import BEYOND, Paraphrases, verify_paraphrases
 from auditkit.verify.rules import Rules
 
+#: Smaller pools are embedded whole: a sieve would save less than it takes to make one.
+SIEVE_BYTES = 1 << 20
 #: Where a text stands in its source.
 ADDRESS = ["row", "row_id", "field", "turn"]
 
@@ -49,6 +51,7 @@ class Shard:
         not_examined: reason -> count.
         n_template_only: pairs that shared a template only.
         paraphrase_counts: encoder -> what it counted -> number.
+        beyond: frame BEYOND: paraphrases that are not among the best of their item text.
     """
 
     n_rows: int
@@ -61,6 +64,7 @@ class Shard:
     not_examined: Mapping[str, int]
     n_template_only: int
     paraphrase_counts: Mapping[str, Mapping[str, int]]
+    beyond: pl.DataFrame
 
 
 @dataclass(frozen=True)
@@ -73,20 +77,17 @@ class Scanner:
     tiers: tuple[str, ...]
     not_run: Mapping[str, str]
     lexical: Mapping[str, Index]
-    paraphrase: Mapping[str, Index]
+    paraphrase: Mapping[str, ParaphraseIndex]
 
     @staticmethod
-    def make(benchmarks: Sequence[Benchmark], settings: AuditSettings, rules: Rules) -> Scanner:
-        """Return a scanner for these benchmarks."""
+    def make(benchmarks: Sequence[Benchmark], settings: AuditSettings, rules: Rules, n_pool_bytes: int) -> Scanner:
+        """Return a scanner for these benchmarks, and for a pool of about that size."""
         items = pl.concat([benchmark.items for benchmark in benchmarks])
         texts = distinct_texts(items, min_answer_tokens=rules.answers.min_tokens)
-        tiers, paraphrase, not_run = settings.wanted(), dict[str, Index](), dict[str, str]()
+        tiers, paraphrase, not_run = settings.wanted(), dict[str, ParaphraseIndex](), dict[str, str]()
         if "paraphrase" in tiers:
             try:
-                paraphrase = {
-                    name: ParaphraseDetector(load_encoder(name), rules.paraphrase.threshold(name)).index(texts)
-                    for name in settings.encoders
-                }
+                paraphrase = _paraphrase(texts, settings, rules, n_pool_bytes)
             except MissingExtraError as error:
                 if "all" not in settings.tiers:
                     raise
@@ -113,7 +114,7 @@ class Scanner:
         proposed = pl.concat([tables.empty(tables.CANDIDATES), *(index.scan(rows) for index in self.lexical.values())])
         found = verify(proposed, texts, rows.tokens, self.prepared, frozenset(self.tiers))
         close, counts = self._close(rows, found)
-        addressed = _with_addresses(pl.concat([found.pairs, close]), batch.texts)
+        addressed = _with_addresses(pl.concat([found.pairs, close.pairs]), batch.texts)
         return Shard(
             n_rows=batch.n_rows,
             n_texts=len(texts),
@@ -125,20 +126,34 @@ class Scanner:
             not_examined=batch.not_examined,
             n_template_only=found.n_template_only,
             paraphrase_counts=counts,
+            beyond=close.beyond,
         )
 
-    def _close(self, rows: Rows, found: Verified) -> tuple[pl.DataFrame, dict[str, dict[str, int]]]:
+    def _close(self, rows: Rows, found: Verified) -> tuple[Paraphrases, dict[str, dict[str, int]]]:
         """Return the verified paraphrases of a shard, and what each encoder counted."""
         if not self.paraphrase:
-            return found.pairs.clear(), {}
-        close = pl.concat([index.scan(rows) for index in self.paraphrase.values()])
-        return verify_paraphrases(close, found.pairs, rows.texts, rows.tokens, self.prepared), {}
+            return Paraphrases(found.pairs.clear(), tables.empty(BEYOND)), {}
+        known = found.pairs.select("unit", "text")
+        each = {name: index.search(rows, known) for name, index in self.paraphrase.items()}
+        close = pl.concat([one.candidates for one in each.values()])
+        verified = verify_paraphrases(close, found.pairs, rows.texts, rows.tokens, self.prepared)
+        return verified, {name: one.counts for name, one in each.items()}
 
-    def describe(self, n_template_only: int) -> dict[str, Any]:
+    def describe(self, n_template_only: int, paraphrase_counts: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
         """Return what the detectors' settings mean, for the report."""
-        indexes = {**self.lexical, **self.paraphrase}
-        templates = {"n_pairs_that_share_a_template_only": n_template_only}
-        return {name: index.describe() for name, index in indexes.items()} | {"templates": templates}
+        lexical = {name: index.describe() for name, index in self.lexical.items()}
+        close = {name: index.describe(paraphrase_counts.get(name)) for name, index in self.paraphrase.items()}
+        return {**lexical, **close, "templates": {"n_pairs_that_share_a_template_only": n_template_only}}
+
+
+def _paraphrase(
+    texts: ItemTexts, settings: AuditSettings, rules: Rules, n_pool_bytes: int
+) -> dict[str, ParaphraseIndex]:
+    is_exhaustive = settings.exhaustive or n_pool_bytes < SIEVE_BYTES
+    return {
+        name: ParaphraseDetector(load_encoder(name), rules.paraphrase.threshold(name), is_exhaustive).index(texts)
+        for name in settings.encoders
+    }
 
 
 def _lexical(texts: ItemTexts, rules: Rules, tiers: Sequence[str]) -> dict[str, Index]:

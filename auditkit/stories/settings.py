@@ -30,12 +30,14 @@ class AuditSettings:
         encoders: encoders of the paraphrase tier: "minilm", "multilingual", a Hub name, or a folder.
         rules: a rules file, Rules, or None for the defaults.
         read: what of the pool is read.
+        exhaustive: paraphrase embeds every row; else rows that a sieve says are close to no item are left out.
     """
 
     tiers: tuple[str, ...] = LEXICAL_TIERS
     encoders: tuple[str, ...] = ("minilm",)
     rules: Rules | str | Path | None = None
     read: ReadSettings = field(default_factory=ReadSettings)
+    exhaustive: bool = False
 
     def __post_init__(self) -> None:
         for tier in self.tiers:
@@ -94,6 +96,7 @@ def as_plain(settings: AuditSettings, pool: Any, benchmarks: Any) -> dict[str, A
         "benchmarks": named_inputs(benchmarks),
         "tiers": list(settings.tiers),
         "encoders": list(settings.encoders),
+        "exhaustive": settings.exhaustive,
         **{name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()},
     }
 
@@ -110,7 +113,7 @@ def from_plain(plain: Mapping[str, Any], rules: Mapping[str, Any]) -> AuditSetti
         plain["shard_bytes"],
     )
     known = rules_of(rules, "the report's rules")
-    return AuditSettings(tuple(plain["tiers"]), tuple(plain["encoders"]), rules=known, read=read)
+    return AuditSettings(tuple(plain["tiers"]), tuple(plain["encoders"]), known, read, plain.get("exhaustive", False))
 
 
 def lexical_only(settings: AuditSettings) -> AuditSettings:

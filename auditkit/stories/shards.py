@@ -101,8 +101,8 @@ def audit_shard(
     store = open_store(task, folder, how)
     assert isinstance(store, FolderStore)
     if on_start is not None:
-        on_start(sum(source.n_bytes for source in task.pool.sources) // of)
-    scanner = Scanner.make(task.benchmarks, task.settings, task.rules)
+        on_start(task.pool.n_bytes // of)
+    scanner = Scanner.make(task.benchmarks, task.settings, task.rules, task.pool.n_bytes)
     numbers = range(number - 1, len(task.pieces), of)
     n_rows = 0
 

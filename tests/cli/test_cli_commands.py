@@ -226,7 +226,7 @@ def test_benchmarks_are_pulled_and_used_offline(
 class FakeEncoder:
     """Vectors that depend on the text alone and lie nowhere near each other: the tier runs, and finds copies only."""
 
-    name, source, digest, max_tokens = "minilm", "a test", "sha256:0", 256
+    name, source, digest, fingerprint, max_tokens = "minilm", "a test", "sha256:0", "a test", 256
 
     def encode(self, texts: list[str]) -> np.ndarray[Any, Any]:
         seeds = [int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") for text in texts]
@@ -241,6 +241,7 @@ def test_the_demo_finds_what_was_planted(
     work: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("auditkit.stories.scan.load_encoder", lambda name: FakeEncoder())
+    monkeypatch.setenv("AUDITKIT_CACHE", str(work / "cache"))
     assert main(["demo", "--out", "demo"]) == 0
     out = capsys.readouterr().out
     truth = read_truth(next(Path("demo").glob("truth*")))

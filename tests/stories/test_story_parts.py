@@ -32,7 +32,7 @@ def batch_of(rows: list[dict[str, Any]], name: str = "pool") -> TextBatch:
 
 def scanner(items: list[str] = ITEMS, **settings: Any) -> Scanner:
     wanted = auditkit.AuditSettings(**settings)
-    return Scanner.make(open_benchmarks({"bench": items}), wanted, wanted.all_rules())
+    return Scanner.make(open_benchmarks({"bench": items}), wanted, wanted.all_rules(), n_pool_bytes=0)
 
 
 def assert_same(one: Shard, other: Shard) -> None:
