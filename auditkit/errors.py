@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 
 class AuditkitError(Exception):
@@ -45,9 +46,13 @@ class BadRecordError(InputError):
     """
 
     def __init__(self, location: str, line: int | None, reason: str, hint: str = "") -> None:
-        self.location, self.line, self.reason = location, line, reason
+        self.location, self.line, self.reason, self._hint = location, line, reason, hint
         where = location if line is None else f"{location}, line {line}"
         super().__init__(f"{where}: {reason}{'. ' + hint if hint else ''}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by what it was made of: it may be raised on another machine."""
+        return type(self), (self.location, self.line, self.reason, self._hint)
 
 
 class FieldError(InputError):
@@ -74,10 +79,15 @@ class MissingExtraError(AuditkitError):
     """An optional package that is not installed."""
 
     def __init__(self, what: str, extra: str) -> None:
+        self._made_of = what, extra
         super().__init__(
             f"{what} needs the extra '{extra}', which is not installed; install it from the checkout with: "
             f"pip install '.[{extra}]' -c scripts/constraints.txt"
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by what it was made of: it may be raised on another machine."""
+        return type(self), self._made_of
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -25,17 +25,21 @@ SHARED = ROOT.parent / "shared"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip `embed` tests without torch, `train` tests without peft, and `shared` tests without the real data."""
+    """Skip `embed`, `train` and `ray` tests without torch, peft and ray, and `shared` tests without the real data."""
+    without_ray = pytest.mark.skip(reason="the extra `ray` is not installed")
     without_peft = pytest.mark.skip(reason="the extra `train` is not installed")
     without_torch = pytest.mark.skip(reason="the extra `embed` is not installed")
     without_shared = pytest.mark.skip(reason=f"no folder {SHARED.name} beside the checkout")
     has_torch = importlib.util.find_spec("torch") is not None
+    has_ray = importlib.util.find_spec("ray") is not None
     has_peft = importlib.util.find_spec("peft") is not None
     for item in items:
         if "embed" in item.keywords and not has_torch:
             item.add_marker(without_torch)
         if "train" in item.keywords and not has_peft:
             item.add_marker(without_peft)
+        if "ray" in item.keywords and not has_ray:
+            item.add_marker(without_ray)
         if "shared" in item.keywords and not SHARED.is_dir():
             item.add_marker(without_shared)
 

@@ -21,7 +21,8 @@ from auditkit.stories.shards import audit_shard
 
 def run(arguments: argparse.Namespace) -> int:
     """Audit, print the report, and return 0, or 1 where the gate trips."""
-    settings, how = _settings(arguments), RunSettings(workers=arguments.workers, reuse=tuple(arguments.reuse))
+    settings = _settings(arguments)
+    how = RunSettings(arguments.workers, arguments.engine, arguments.address, tuple(arguments.reuse))
     if arguments.shard is not None:
         return _run_shard(arguments, settings, how)
     # A slip in the gate's arguments ends here, before a long audit; a baseline in --out is read before it is replaced.

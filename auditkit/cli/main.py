@@ -131,6 +131,8 @@ def _audit(command: argparse.ArgumentParser) -> None:
 def _run_options(command: argparse.ArgumentParser) -> None:
     add = command.add_argument_group("how it is run (none of it changes the report)").add_argument
     add("--workers", type=int, default=0, metavar="N", help="shards scanned at a time (default: one a core)")
+    add("--engine", default="local", metavar="E", help="local (default), or ray: tasks on a cluster (extra ray)")
+    add("--address", default="", metavar="A", help="of the Ray cluster (default: RAY_ADDRESS, or Ray on this machine)")
     add(
         "--reuse",
         action="append",

@@ -31,6 +31,10 @@ class Store(Protocol):
         """Keep a part that `get` found."""
         ...
 
+    def keys(self) -> Collection[str]:
+        """Return the keys of all whole parts."""
+        ...
+
     def __contains__(self, key: object) -> bool:
         """Return whether there is a whole part of that key."""
         ...

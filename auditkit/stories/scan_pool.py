@@ -12,6 +12,7 @@ from auditkit.read import read_texts
 from auditkit.records import ReadSettings, Source, TextBatch
 from auditkit.report.as_json import REPORT
 from auditkit.run.engine import cores, run_local
+from auditkit.run.ray import run_ray
 from auditkit.run.store import FolderStore, MemoryStore, Store, check_reuse
 from auditkit.stories.gather import Gathered, gather
 from auditkit.stories.parts import decode, encode, is_whole, key_of
@@ -48,13 +49,14 @@ class PoolScan:
     Attributes:
         pieces: of the pool.
         settings: what of them is read.
-        scanner: what it is compared with.
+        scanner: what it is compared with; `index` its digest, as it was where the run began.
         known: keys of the shards that need not be scanned.
     """
 
     pieces: Sequence[Piece]
     settings: ReadSettings
     scanner: Scanner
+    index: str
     known: Container[str]
 
     def read(self, number: int) -> Iterator[TextBatch]:
@@ -64,7 +66,7 @@ class PoolScan:
 
     def scan(self, batch: TextBatch) -> Done:
         """Return a shard's key, and its part where no run has made it."""
-        key = key_of(batch, self.scanner.digest)
+        key = key_of(batch, self.index)
         part = None if key in self.known else encode(self.scanner.scan(batch))
         return Done(key, part, batch.n_rows, batch.n_source_bytes)
 
@@ -99,8 +101,7 @@ def scan_pieces(
     """Return which parts hold the shards of some pieces, all in `store`; what it had before is not scanned again."""
     keys: dict[int, list[str]] = {number: [] for number in numbers}
     n_reused = 0
-    job = PoolScan(task.pieces, task.settings.read, scanner, store)
-    for number, done in run_local(job, numbers, how.workers or cores()):
+    for number, done in _run(task, scanner, numbers, store, how):
         if done.part is None:
             store.adopt(done.key)
             n_reused += 1
@@ -111,6 +112,17 @@ def scan_pieces(
             on_progress(done.n_rows, done.n_source_bytes)
     n_shards = sum(map(len, keys.values()))
     return Scanned(keys, {"engine": how.engine, "n_shards": n_shards, "n_shards_reused": n_reused})
+
+
+def _run(
+    task: Task, scanner: Scanner, numbers: Sequence[int], store: Store, how: RunSettings
+) -> Iterator[tuple[int, Done]]:
+    if how.engine == "local":
+        job = PoolScan(task.pieces, task.settings.read, scanner, scanner.digest, store)
+        return run_local(job, numbers, how.workers or cores())
+    # The store lies on this machine: other nodes get the keys of what it has.
+    job = PoolScan(task.pieces, task.settings.read, scanner, scanner.digest, frozenset(store.keys()))
+    return run_ray(job, numbers, how.workers, how.address)
 
 
 def gather_parts(
