@@ -93,7 +93,7 @@ def overlaps(
         rows, parts = shingles(tokens, units, size), shingles(items, theirs, size)
         counts = set_overlaps(*rows, *parts, np.stack([of_row, of_item], axis=1))
         shared[at], united[at] = counts[:, 0], counts[:, 1]
-        mine[at] = count_distinct(*rows)[of_row]
+        mine[at] = np.maximum(count_distinct(*rows), 1)[of_row]  # a row without a token shares nothing
     n_item = united - mine + shared
     return (
         pl.Series("containment", shared / n_item, dtype=pl.Float64),

@@ -77,6 +77,12 @@ def test_places_views_and_numbers_are_those_of_the_stretches(rows: list[str], it
     assert found["row_sequence"].to_list() == shard.tokens.sequences.tolist()
 
 
+def test_a_row_without_a_token_overlaps_with_nothing() -> None:
+    prepared = prepare(lexical.items_of(["one two three"]), default_rules())
+    found = overlaps(np.array([0]), np.array([0]), lexical.rows_of(["?!"]).tokens, prepared)
+    assert [column.to_list() for column in found] == [[0.0], [0.0], [0.0]]
+
+
 def test_a_shard_without_decisions_is_an_empty_frame() -> None:
     shard, prepared = lexical.rows_of(["a row"]), prepare(lexical.items_of(["!!!"]), default_rules())
     found = completed(pl.DataFrame(schema=DECIDED), shard.texts, shard.tokens, prepared)
