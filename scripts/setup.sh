@@ -63,7 +63,7 @@ warm_kernels() {
     "$VENV/bin/python" -c '
 import json, pathlib, tempfile
 import auditkit
-rows = ["one two three four five six seven", "two one three four five six nine"] * 2000
+rows = ["one two three four five six seven", "two one three four five six nine", "\u00e9\u00e9n twee drie vier vijf zes"] * 2000
 with tempfile.TemporaryDirectory() as folder:
     pool = pathlib.Path(folder, "pool.jsonl")  # large enough for the kernels that read JSON Lines
     pool.write_text("".join(json.dumps({"text": row}) + "\n" for row in rows))
