@@ -97,7 +97,8 @@ class ParaphraseIndex:
 
         Args:
             rows: the shard.
-            known: frame with columns unit and text: pairs that a stronger tier has, for which no row is embedded.
+            known: frame with columns unit and text: pairs that a stronger tier has. They are left out, and no row is
+                embedded for them.
         """
         # Without an item to compare with, no row is worth an embedding.
         units = np.flatnonzero(rows.tokens.lengths > 0) if len(self.texts) else np.empty(0, np.int64)
@@ -105,12 +106,14 @@ class ParaphraseIndex:
             return Found(tables.empty(tables.CANDIDATES), dict.fromkeys(COUNTS, 0))
         texts = rows.texts.gather(units)
         distinct, first, inverse = np.unique(texts.to_numpy(), return_index=True, return_inverse=True)
-        shard = _Distinct(distinct.tolist(), np.bincount(inverse), units[first])
-        is_passed, is_control = self._sieved(shard, known)
-        row, item, cosine = self._compared(shard.texts, np.flatnonzero(is_passed | is_control))
+        shard, n_rows = distinct.tolist(), np.bincount(inverse)
+        strong = self._known(units[first], known)
+        is_passed, is_control = self._sieved(shard, strong)
+        row, item, cosine = self._compared(shard, np.flatnonzero(is_passed | is_control))
+        is_new = ~np.isin(row * len(self.texts) + item, strong[0] * len(self.texts) + strong[1])
+        row, item, cosine = row[is_new], item[is_new], cosine[is_new]
         is_near = np.round(np.abs(cosine - self.threshold), 6) <= MARGIN
         is_pair = cosine >= self.threshold
-        n_rows = shard.n_rows
         counts = {
             "n_texts": len(units),
             "n_compared": int(n_rows[is_passed].sum()),
@@ -131,26 +134,27 @@ class ParaphraseIndex:
         cosine = pairs["cosine"].to_numpy()
         return candidates(self.embedder.encoder.name, unit, pairs["text"].to_numpy(), first, last, cosine=cosine)
 
-    def _sieved(self, shard: _Distinct, known: pl.DataFrame) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def _sieved(
+        self, texts: list[str], strong: tuple[NDArray[np.int64], NDArray[np.int64]]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Return which texts the sieve passes, and which it leaves out that are embedded for control. Shape [n]."""
-        n = len(shard.texts)
+        n, (known_row, known_item) = len(texts), strong
         if self.sieve is None:
             return np.ones(n, np.bool_), np.zeros(n, np.bool_)
         best = np.empty(n, np.float32)
-        known_row, known_item = self._known(shard, known)
         for block in self._blocks(n):
-            scores = self.sieve.scores(shard.texts[block])
+            scores = self.sieve.scores(texts[block])
             here = (known_row >= block.start) & (known_row < block.stop)
             scores[known_row[here] - block.start, known_item[here]] = -np.inf
             best[block] = scores.max(axis=1)
         is_passed = best >= self.sieve.cut
         # The key's last bytes are as good as random, and the same for a text wherever it stands.
-        keys = text_keys(shard.texts).view(np.uint64)[1::2] % CONTROL
+        keys = text_keys(texts).view(np.uint64)[1::2] % CONTROL
         return is_passed, ~is_passed & (keys == 0) & np.isfinite(best)
 
-    def _known(self, shard: _Distinct, known: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the known pairs as places in `shard.texts` and in `self.texts`."""
-        place = pl.DataFrame({"unit": shard.first, "place": np.arange(len(shard.first))})
+    def _known(self, first: NDArray[np.int64], known: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the known pairs as places in `first`, the first row of each distinct text, and in `self.texts`."""
+        place = pl.DataFrame({"unit": first, "place": np.arange(len(first))})
         column = pl.DataFrame({"text": self.texts, "column": np.arange(len(self.texts))})
         found = known.join(place, on="unit").join(column, on="text")
         return found["place"].to_numpy(), found["column"].to_numpy()
@@ -220,12 +224,3 @@ def share(k: int, n: int) -> dict[str, float | int] | None:
     half = z / (1 + z * z / n) * (estimate * (1 - estimate) / n + z * z / (4 * n * n)) ** 0.5
     low, high = max(middle - half, 0.0), min(middle + half, 1.0)
     return {"share": round(estimate, 4), "low": round(low, 4), "high": round(high, 4), "n": n}
-
-
-@dataclass(frozen=True)
-class _Distinct:
-    """The distinct texts of a shard, how many rows have each, and the first of them."""
-
-    texts: list[str]
-    n_rows: NDArray[np.int64]
-    first: NDArray[np.int64]

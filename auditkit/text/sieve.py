@@ -15,6 +15,7 @@ It was measured, not proven, that this keeps pairs of rows and items: benchmarks
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -156,5 +157,5 @@ def _calibrated(
     slope = np.clip(spread @ scores / max(spread @ spread, np.float32(1e-9)), 0, 1)
     raised = np.sort(scores + slope * np.maximum(threshold - cosines, 0))
     # Rounded down: machines that differ in the last bit agree on the cut.
-    cut = float(np.floor(raised[int((1 - KEPT) * len(raised))] * 1000) / 1000)
+    cut = math.floor(float(raised[int((1 - KEPT) * len(raised))]) * 1000) / 1000
     return cut, Calibration(len(raised), int((raised >= cut).sum()), float(lowest))

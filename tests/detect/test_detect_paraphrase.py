@@ -235,6 +235,9 @@ def test_control_rows_tell_what_is_lost(monkeypatch: pytest.MonkeyPatch) -> None
     assert (found.counts["n_compared"], found.counts["n_control"]) == (0, 161)
     assert found.counts["n_control_lost"] >= 61
     assert found.candidates["unit"].n_unique() == found.counts["n_control_lost"]
+    # A pair that a stronger tier has is not lost.
+    known = search(blind, items[:1], known=[(0, i) for i in range(60) if i != 7])
+    assert (known.counts["n_control"], known.counts["n_control_lost"]) == (1, 0)
 
 
 @pytest.mark.usefixtures("_cache")
@@ -249,6 +252,7 @@ def test_a_row_is_not_embedded_for_an_item_that_a_stronger_tier_gave_it() -> Non
     found = search(fresh, [row, row], known=[(0, 5), (1, 5)])
     assert found.counts["n_compared"] == 0
     assert len(fresh.embedder.encoder.calls) == 1  # type: ignore[attr-defined]  # the items
+    assert len(found.candidates) == 0
     # Another item is no reason to leave it out.
     assert search(fresh, [row], known=[(0, 6)]).counts["n_compared"] == 1
     assert len(encoder.calls) == n_calls
