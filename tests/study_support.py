@@ -24,19 +24,32 @@ CELLS = {(0, 0): 40, (1, 1): 40, (1, 0): 30, (0, 1): 30}
 
 def save_model(folder: Path, n_layers: int = 1, seed: int = 0) -> Path:
     """Write a random BERT encoder that knows the words of the prompts."""
+    from transformers import BertModel
+
+    return _save(BertModel, folder, n_layers, seed)
+
+
+def save_guard(folder: Path) -> Path:
+    """Write a random classifier of prompts, safe or unsafe."""
+    from transformers import BertForSequenceClassification
+
+    return _save(BertForSequenceClassification, folder, 1, 7, id2label={0: "safe", 1: "unsafe"})
+
+
+def _save(kind: Any, folder: Path, n_layers: int, seed: int, **options: Any) -> Path:
     import torch
-    from transformers import BertConfig, BertModel, BertTokenizer
+    from transformers import BertConfig, BertTokenizer
 
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "vocab.txt").write_text("\n".join(VOCABULARY) + "\n", encoding="utf-8")
     BertTokenizer(str(folder / "vocab.txt"), model_max_length=64).save_pretrained(folder)
     config = BertConfig(
         vocab_size=len(VOCABULARY), hidden_size=32, num_hidden_layers=n_layers, num_attention_heads=2,
-        intermediate_size=48, max_position_embeddings=64, initializer_range=0.2,
+        intermediate_size=48, max_position_embeddings=64, initializer_range=0.2, **options,
     )  # fmt: skip
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        BertModel(config).save_pretrained(folder)
+        kind(config).save_pretrained(folder)
     return folder
 
 

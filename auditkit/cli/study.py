@@ -24,7 +24,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def study_with_report(file: str | Path, out: str | Path, overwrite: bool = False, is_report_only: bool = False) -> int:
     """Run a study, or only compute its report again; print its answer, its tables and where the report is."""
-    from auditkit.stories.study import study, study_again
+    from auditkit.stories.study import study
+    from auditkit.stories.study_again import study_again
 
     console = safe.console()
     result = study_again(out, file) if is_report_only else study(file, out, overwrite=overwrite, note=_note)

@@ -24,6 +24,8 @@ from auditkit.tables import METRICS, check
 FORMAT = "auditkit-study"
 FORMAT_VERSION = 1
 STUDY, METRIC_FILE, TIMING = "study.json", "metrics.parquet", "timing.json"
+#: Fields of a result whose entries hold wall times.
+LEDGERS = ("ledger", "raw_ledger")
 _AGAIN = "write it again with auditkit study --report-only"
 
 
@@ -34,7 +36,7 @@ def write(result: StudyResult, folder: Path, extra: Mapping[str, bytes] | None =
         OutputError: the folder cannot be written.
     """
     metrics = parquet(check(result.metrics, METRICS, "study metrics"))
-    stages = [[stage.seconds for stage in entry.stages] for entry in result.ledger]
+    stages = {name: [[s.seconds for s in entry.stages] for entry in getattr(result, name)] for name in LEDGERS}
     contents = {
         METRIC_FILE: metrics,
         TIMING: json_bytes({"seconds": plain(result.seconds), "stages": plain(stages)}),
@@ -48,7 +50,7 @@ def dumps(result: StudyResult, digests: Mapping[str, str]) -> bytes:
     """Return the bytes of study.json: all but frames and wall times. NaN and infinity are null in it."""
     skipped = ("metrics", "seconds")
     body = {f.name: plain(getattr(result, f.name)) for f in fields(result) if f.name not in skipped}
-    for entry in body["ledger"]:
+    for entry in (entry for name in LEDGERS for entry in body[name]):
         for stage in entry["stages"]:
             del stage["seconds"]
     return json_bytes({"format": FORMAT, "format_version": FORMAT_VERSION, **body, "files": dict(digests)})
@@ -68,7 +70,9 @@ def load(folder: Path | str) -> StudyResult:
     metrics = _metrics(folder, raw.pop("files", None))
     timing = _timing(folder)
     body = {key: thing for key, thing in raw.items() if key not in ("format", "format_version")}
-    _put_seconds(body.get("ledger"), timing.get("stages"))
+    stages = timing.get("stages")
+    for name in LEDGERS:
+        _put_seconds(body.get(name), stages.get(name) if isinstance(stages, dict) else None)
     seconds = timing.get("seconds")
     more = {"metrics": metrics, "seconds": seconds if isinstance(seconds, dict) else {}}
     return parse.record(StudyResult, body | more, str(folder / STUDY))

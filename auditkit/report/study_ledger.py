@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from auditkit.report import phrases
 from auditkit.report import study_words as words
 from auditkit.report.grids import Grid
@@ -11,7 +13,7 @@ from auditkit.study_records.ledger import LedgerEntry, StageRecord
 from auditkit.study_records.results import StudyResult
 
 
-def arms(result: StudyResult) -> Grid:
+def arms(entries: Sequence[LedgerEntry]) -> Grid:
     """Return a row for each trained arm and seed: base model, data, weights, each with its digest."""
     headers = ("arm", "seed", "base model", "read from", "digest of the base", "data", "weights", "folder")
     rows = [
@@ -23,7 +25,7 @@ def arms(result: StudyResult) -> Grid:
             *map(_digest, (e.model_digest, e.data_digest, e.weights_digest)),
             e.folder,
         )
-        for e in result.ledger
+        for e in entries
     ]
     return Grid(headers, tuple(rows), len(headers))
 
@@ -36,7 +38,9 @@ def stages(result: StudyResult) -> Grid:
         "stage",
         "hard labels",
         "teacher",
+        "read from",
         "teacher's digest",
+        "template's digest",
         "T",
         "weight",
         "trainable",
@@ -60,7 +64,7 @@ def stages(result: StudyResult) -> Grid:
         (key[0], ", ".join(seeds), *key[1:], "; ".join(dict.fromkeys(losses)))
         for key, (seeds, losses) in merged.items()
     ]
-    return Grid(headers, tuple(rows), 9)
+    return Grid(headers, tuple(rows), 11)
 
 
 def _stage(s: StageRecord) -> tuple[str, ...]:
@@ -69,7 +73,9 @@ def _stage(s: StageRecord) -> tuple[str, ...]:
     return (
         s.labels or words.UNDEFINED,
         teacher or words.UNDEFINED,
+        s.teacher_source or words.UNDEFINED,
         _digest(s.teacher_digest) if s.teacher_digest else words.UNDEFINED,
+        _digest(s.template_digest) if s.template_digest else words.UNDEFINED,
         f"{s.temperature:g}" if s.teacher else words.UNDEFINED,
         f"{s.weight:g}" if s.teacher else words.UNDEFINED,
         s.trainable,

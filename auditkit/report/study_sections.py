@@ -285,7 +285,8 @@ def _definitions(result: StudyResult) -> Section:
 def _ledger(result: StudyResult) -> Section:
     blocks = [
         Block(ledger.stages(result), "Stages: labels, teachers, trainable parameters, data", True),
-        Block(ledger.arms(result), "Arms and seeds: base model, data and weights", True),
+        Block(ledger.arms(result.ledger), "Arms and seeds: base model, data and weights", True),
+        Block(ledger.arms(result.raw_ledger), "Arms and seeds trained on the contaminated pool", True),
         Block(ledger.tensors(result), "Changed tensors", True),
         Block(ledger.commons(result), "Optimizer and versions", True),
     ]

@@ -28,6 +28,7 @@ def claim_folder(
     settings: Mapping[str, Any],
     overwrite: bool,
     more: Mapping[str, Any] | None = None,
+    what: str = "an audit",
 ) -> bytes:
     """Return the content of this run's plan.json, to be written before all else, where it may write to `folder`.
 
@@ -38,20 +39,23 @@ def claim_folder(
         folder: may be missing.
         inputs: names and digests of what is read.
         settings: all settings, as plain values.
-        overwrite: take over the folder of another audit.
+        overwrite: take over the folder of another run.
         more: what plan.json holds beside; it must follow from inputs, settings and version.
+        what: the kind of run, for messages.
 
     Raises:
-        OutputError: the folder holds something else, or an audit of other inputs or settings, or cannot be written.
+        OutputError: the folder holds something else, or a run of other inputs or settings, or cannot be written.
     """
     digest = plan_digest(inputs, settings)
     is_there = _exists(folder)
     seen = _plan_of(folder)
     if seen is None and is_there and (not folder.is_dir() or _holds_something(folder)):
-        raise OutputError(f"{folder} is in use and is no audit folder (it has no {PLAN}); choose another with --out")
+        raise OutputError(
+            f"{folder} is in use and is no folder of {what} (it has no {PLAN}); choose another with --out"
+        )
     if seen is not None and seen != digest and not overwrite:
         raise OutputError(
-            f"{folder} holds an audit of other inputs, settings or version (plan {seen[:12]}, this one {digest[:12]}); "
+            f"{folder} holds {what} of other inputs, settings or version (plan {seen[:12]}, this one {digest[:12]}); "
             "choose another folder with --out, or replace it with --overwrite"
         )
     _check_writable(folder)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -12,14 +12,10 @@ from typing import Any
 import polars as pl
 
 from auditkit import read, tables
-from auditkit.errors import InputError, UsageError
+from auditkit.errors import UsageError
 from auditkit.families import family_frame
 from auditkit.formats import read_records
-from auditkit.formats.streams import writing
 from auditkit.records import Pool
-from auditkit.report import study_json
-from auditkit.report.as_json import load as load_report
-from auditkit.report.as_json import parquet
 from auditkit.report.study_write import write_study
 from auditkit.run.plan import PLAN, claim_folder
 from auditkit.split.groups import assign
@@ -27,17 +23,15 @@ from auditkit.stories.arms import order_arms
 from auditkit.stories.near import FamilySettings, self_join
 from auditkit.stories.study_data import benchmark_prompts, draw, read_prompts, read_settings
 from auditkit.stories.study_file import load_study
-from auditkit.stories.study_gate import audit_earlier_pools, clean_pool, excluded_items, load_earlier_pools
+from auditkit.stories.study_frames import Frames, write_file
+from auditkit.stories.study_gate import audit_earlier_pools, clean_pool, excluded_items
 from auditkit.stories.study_result import Material, result_of
 from auditkit.stories.study_train import TrainingSet, Workshop
 from auditkit.study_records.ledger import LedgerEntry
-from auditkit.study_records.results import EarlierPool, StudyResult
+from auditkit.study_records.results import StudyResult
 from auditkit.study_records.settings import StudySettings
 
 SIDES = ("train", "dev", "test")
-
-#: The arms trained on the contaminated pool lie below this folder.
-RAW = "raw"
 
 Note = Callable[[str], None]
 
@@ -78,9 +72,9 @@ def study(
     """
     settings = load_study(settings) if isinstance(settings, (str, Path)) else settings
     folder, clock = Path(out), _Clock()
-    plan = claim_folder(folder, list(settings.pool), asdict(settings), overwrite)
+    plan = claim_folder(folder, list(settings.pool), asdict(settings), overwrite, what="a study")
     # Unlike an audit a study leaves finished stages behind, so the folder is its own from the start.
-    _write(folder / PLAN, plan)
+    write_file(folder / PLAN, plan)
     with clock.of("audit"):
         note("audit of the pool")
         before, after, pool = clean_pool(settings, folder)
@@ -88,95 +82,21 @@ def study(
     with clock.of("data"):
         prompts = sides_of(draw(read_prompts(pool, settings), settings.sample, settings.split_seed), settings)
         scored = _scored_prompts(prompts, settings, excluded_items(earlier))
-    arms = order_arms(settings.arms)
     with clock.of("arms"):
         workshop = Workshop(settings, folder, _training_set(prompts, pool, settings), note)
-        predictions = pl.concat([workshop.predict(arm, seed, scored) for arm in arms for seed in settings.seeds])
-        ledger = tuple(workshop.entry(arm, seed) for arm in arms for seed in settings.seeds)
+        predictions, ledger = _trained_arms(workshop, scored, settings)
         again = _evaluated_again(workshop, scored, settings)
     with clock.of("raw"):
-        raw = (
-            _raw_predictions(settings, folder, scored, note) if settings.also_raw else tables.empty(tables.PREDICTIONS)
-        )
-    targets, training = _targets(scored), _targets(prompts.filter(pl.col("set") == "train"))
-    _keep(folder, predictions=predictions, targets=targets, training=training, again=again, raw=raw)
-    first = predictions.join(again.select("arm", "seed").unique(), on=["arm", "seed"], how="semi")
+        raw, raw_ledger = _raw_arms(settings, folder, scored, note)
+    training = _targets(prompts.filter(pl.col("set") == "train"))
+    frames = Frames(predictions=predictions, targets=_targets(scored), training=training, again=again, raw=raw)
+    frames.write(folder)
     note("statistics")
     with clock.of("statistics"):
-        result = result_of(
-            Material(settings, predictions, targets, training, (first, again), before, after, earlier, ledger, raw, {})
-        )
+        result = result_of(Material(settings, frames, before, after, earlier, ledger, raw_ledger, {}))
     result = replace(result, seconds=clock.seconds)
     write_study(result, folder)
     return result
-
-
-def study_again(out: str | Path, settings: StudySettings | str | Path) -> StudyResult:
-    """Compute a finished study's report again from its predictions, targets and ledger, and write it.
-
-    Raises:
-        InputError: the folder holds no finished study.
-    """
-    from auditkit.train.ledger import read_entry
-
-    settings = load_study(settings) if isinstance(settings, (str, Path)) else settings
-    folder = Path(out)
-    names = ("predictions", "targets", "training", "again", "raw")
-    missing = [name for name in names if not (folder / f"{name}.parquet").is_file()]
-    if missing:
-        raise InputError(
-            f"{folder} holds no finished study ({missing[0]}.parquet is missing); run `auditkit study` first"
-        )
-    frames = {name: pl.read_parquet(folder / f"{name}.parquet") for name in names}
-    entries = {(entry.arm, entry.seed): entry for entry in map(read_entry, sorted((folder / "arms").glob("*/seed-*")))}
-    earlier = load_earlier_pools(settings, folder)
-    _check_same(settings, entries, frames["targets"], folder)
-    _check_items(earlier, frames["targets"], folder)
-    ledger = tuple(entries[arm.name, seed] for arm in order_arms(settings.arms) for seed in settings.seeds)
-    first = frames["predictions"].join(frames["again"].select("arm", "seed").unique(), on=["arm", "seed"], how="semi")
-    before, after = load_report(folder / "audit"), load_report(folder / "audit-of-clean")
-    result = result_of(
-        Material(
-            settings, frames["predictions"], frames["targets"], frames["training"], (first, frames["again"]), before,
-            after, earlier, ledger, frames["raw"], _seconds(folder),
-        )
-    )  # fmt: skip
-    write_study(result, folder)
-    return result
-
-
-def _seconds(folder: Path) -> Mapping[str, float]:
-    """Return the wall times of the study, which a report computed again does not have; none without its report."""
-    try:
-        return study_json.load(folder).seconds
-    except InputError:
-        return {}
-
-
-def _check_same(
-    settings: StudySettings, entries: Mapping[tuple[str, int], LedgerEntry], targets: pl.DataFrame, folder: Path
-) -> None:
-    """Check that every arm, seed and benchmark of the study file was trained and scored in this folder."""
-    lacking = [f"arm '{a.name}', seed {s}" for a in settings.arms for s in settings.seeds if (a.name, s) not in entries]
-    sets = set(targets["set"].unique())
-    lacking += [f"benchmark '{one.name}'" for one in settings.benchmarks if one.name not in sets]
-    if lacking:
-        raise InputError(
-            f"{folder} holds nothing of {lacking[0]}{f' and {len(lacking) - 1} more' if lacking[1:] else ''}; it is "
-            "another study's, or unfinished: run `auditkit study` without --report-only"
-        )
-
-
-def _check_items(earlier: Sequence[EarlierPool], targets: pl.DataFrame, folder: Path) -> None:
-    """Check that leaked items were scored, or left out, as the study file now asks for."""
-    scored = set(targets.select("set", "item").rows())
-    for pool in earlier:
-        leaked = {(benchmark, item) for benchmark, items in pool.leaked.items() for item in items}
-        if leaked & scored if pool.is_excluded else leaked - scored:
-            raise InputError(
-                f"{folder}: the items that the pool of '{pool.of}' holds were {'' if pool.is_excluded else 'not '}"
-                "scored, unlike evaluation.leaked_items and provenance say: run `auditkit study` without --report-only"
-            )
 
 
 # ---------------------------------------------------------------- sides
@@ -278,7 +198,16 @@ def _column(pool: Pool, name: str, train: pl.DataFrame) -> list[float | None]:
     return [values.get(row) for row in train.select("pool", "row").rows()]
 
 
-# ---------------------------------------------------------------- floors and raw
+# ---------------------------------------------------------------- arms
+
+
+def _trained_arms(
+    workshop: Workshop, scored: pl.DataFrame, settings: StudySettings
+) -> tuple[pl.DataFrame, tuple[LedgerEntry, ...]]:
+    """Return the scores of all arms and seeds, teachers first, and their ledger."""
+    cells = [(arm, seed) for arm in order_arms(settings.arms) for seed in settings.seeds]
+    predictions = pl.concat([workshop.predict(arm, seed, scored) for arm, seed in cells])
+    return predictions, tuple(workshop.entry(arm, seed) for arm, seed in cells)
 
 
 def _evaluated_again(workshop: Workshop, scored: pl.DataFrame, settings: StudySettings) -> pl.DataFrame:
@@ -287,8 +216,15 @@ def _evaluated_again(workshop: Workshop, scored: pl.DataFrame, settings: StudySe
     return workshop.predict(arm, seed, scored, is_reversed=True, batch_size=7)
 
 
-def _raw_predictions(settings: StudySettings, folder: Path, scored: pl.DataFrame, note: Note) -> pl.DataFrame:
-    """Return the scores of the same arms trained on the contaminated pool, on the same prompts."""
+def _raw_arms(
+    settings: StudySettings, folder: Path, scored: pl.DataFrame, note: Note
+) -> tuple[pl.DataFrame, tuple[LedgerEntry, ...]]:
+    """Return the scores of the same arms trained on the contaminated pool, on the same prompts, and their ledger.
+
+    Both are empty where the study does not ask for them.
+    """
+    if not settings.also_raw:
+        return tables.empty(tables.PREDICTIONS), ()
     pool = read.open_pool(settings.pool, read_settings(settings))
     drawn = draw(read_prompts(pool, settings), settings.sample, settings.split_seed)
     # Dev and test prompts of the study stay unseen; every other row may be trained on, leaked ones included.
@@ -297,30 +233,5 @@ def _raw_predictions(settings: StudySettings, folder: Path, scored: pl.DataFrame
         pl.lit("train").alias("set")
     )
     data = _training_set(train, pool, settings)
-    workshop = Workshop(settings, folder / RAW, data, lambda text: note(f"raw: {text}"), shared=folder)
-    return pl.concat(
-        [workshop.predict(arm, seed, scored) for arm in order_arms(settings.arms) for seed in settings.seeds]
-    )
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write a file beside its place and rename it.
-
-    Raises:
-        OutputError: it cannot be written.
-    """
-    spare = path.with_name(f".{path.name}.tmp")
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            spare.write_bytes(content)
-            spare.replace(path)
-        finally:
-            spare.unlink(missing_ok=True)
-
-
-def _keep(folder: Path, **frames: pl.DataFrame) -> None:
-    """Write the frames that every number comes from."""
-    contents: Mapping[str, pl.DataFrame] = frames
-    for name, frame in contents.items():
-        _write(folder / f"{name}.parquet", parquet(frame))
+    workshop = Workshop(settings, folder, data, lambda text: note(f"raw: {text}"), is_raw=True)
+    return _trained_arms(workshop, scored, settings)

@@ -204,11 +204,13 @@ def _teacher(section: Section) -> Teacher:
         section.text("arm", ""), section.text("model", ""), section.text("column", ""),
         section.number("temperature", default.temperature, 1e-3, math.inf),
         section.number("weight", default.weight, 0, 1),
-        section.flag("hardened", False), section.flag("shuffled", False),
+        section.flag("hardened", False), section.flag("shuffled", False), section.text("revision", ""),
     )  # fmt: skip
     section.refuse_rest()
     if sum(bool(one) for one in (found.arm, found.model, found.column)) != 1:
         raise UsageError(f"{section.where}: expected exactly one of arm, model or column")
+    if found.revision and not found.model:
+        raise UsageError(f"{section.where}.revision is '{found.revision}', but only a model has one")
     return found
 
 

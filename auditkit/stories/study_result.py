@@ -21,6 +21,7 @@ from auditkit.evaluate.thresholds import operating_points
 from auditkit.records import AuditReport
 from auditkit.report.phrases import counted
 from auditkit.stories.arms import origins
+from auditkit.stories.study_frames import Frames
 from auditkit.study_records.ledger import LedgerEntry
 from auditkit.study_records.results import EarlierPool, Estimate, StudyResult, Threshold
 from auditkit.study_records.settings import Arm, StudySettings
@@ -34,41 +35,38 @@ class Material:
     """What a study left behind: enough to compute everything again.
 
     Attributes:
-        predictions, targets: frames of tables.PREDICTIONS and tables.TARGETS (dev, test and benchmarks).
-        training: labels of the training side, as tables.TARGETS.
-        again: predictions of one arm with another batch size and order, and the same ones as first made.
+        frames: predictions and what they are of.
         before, after: the audit of the raw pool, and of what was trained on.
         earlier: what the pools of base models and outside teachers hold of the benchmarks.
-        raw: frame of tables.PREDICTIONS of the arms trained on the contaminated pool; empty without `also_raw`.
+        ledger, raw_ledger: of the arms, and of those trained on the contaminated pool.
+        seconds: wall times of the study's parts.
     """
 
     settings: StudySettings
-    predictions: pl.DataFrame
-    targets: pl.DataFrame
-    training: pl.DataFrame
-    again: tuple[pl.DataFrame, pl.DataFrame]
+    frames: Frames
     before: AuditReport
     after: AuditReport
     earlier: tuple[EarlierPool, ...]
     ledger: tuple[LedgerEntry, ...]
-    raw: pl.DataFrame
+    raw_ledger: tuple[LedgerEntry, ...]
     seconds: Mapping[str, float]
 
 
 def result_of(material: Material) -> StudyResult:
     """Return the study's result."""
-    settings, predictions, targets = material.settings, material.predictions, material.targets
+    settings, frames = material.settings, material.frames
+    predictions, targets = frames.predictions, frames.targets
     names = (settings.policies[0].name, settings.policies[1].name)
     thresholds = operating_points(predictions, targets, settings.fpr, settings.cost_ratio)
     found = metrics(predictions, targets, thresholds, settings.fpr)
-    floors = evaluation_floor(*material.again)
+    floors = evaluation_floor(frames.first, frames.again)
     spreads = tuple(
         one
         for point in ("native", "matched_fpr")
         for one in ranges(found, settings.benchmarks, settings.arms, names, point, evaluation=floors)
     )
     related, test = correlations(predictions, targets, thresholds, settings.arms)
-    cells = cells_by_set(pl.concat([material.training, targets]))
+    cells = cells_by_set(pl.concat([frames.training, targets]))
     sides = {"train", "dev", "test"}
     native = [one for one in spreads if one.point == "native"]
     inherited = inheritances(predictions, targets, thresholds, settings.arms, names)
@@ -88,8 +86,9 @@ def result_of(material: Material) -> StudyResult:
         patches=_patches(found, settings, material.ledger),
         contamination=_contamination(material.before, material.after),
         earlier_pools=material.earlier,
-        raw=_raw(found, material, thresholds) if len(material.raw) else {},
+        raw=_raw(found, material) if len(frames.raw) else {},
         ledger=material.ledger,
+        raw_ledger=material.raw_ledger,
         det_curves=_det_curves(predictions, targets, names, settings.seeds[0]),
         disclosures=_disclosures(material, floors),
         headline=tuple(one.sentence for one in native),
@@ -172,11 +171,12 @@ def _contamination(before: AuditReport, after: AuditReport) -> dict[str, Any]:
     return {"before": rates(before), "after": rates(after), "rules": before.rules_version, "tiers": tiers}
 
 
-def _raw(found: pl.DataFrame, material: Material, thresholds: Sequence[Threshold]) -> dict[str, Any]:
+def _raw(found: pl.DataFrame, material: Material) -> dict[str, Any]:
     """Return what training on the contaminated pool did to each score: raw minus clean flag rate, per arm."""
-    benchmarks = [benchmark.name for benchmark in material.settings.benchmarks]
-    points = operating_points(material.raw, material.targets, material.settings.fpr, material.settings.cost_ratio)
-    raw = _rates(metrics(material.raw, material.targets, points, material.settings.fpr), benchmarks)
+    settings, frames = material.settings, material.frames
+    benchmarks = [benchmark.name for benchmark in settings.benchmarks]
+    points = operating_points(frames.raw, frames.targets, settings.fpr, settings.cost_ratio)
+    raw = _rates(metrics(frames.raw, frames.targets, points, settings.fpr), benchmarks)
     clean = _rates(found, benchmarks)
     return {
         name: {

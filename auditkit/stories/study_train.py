@@ -18,16 +18,20 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from auditkit.formats.streams import writing
 from auditkit.report.as_json import parquet
+from auditkit.stories.study_frames import write_file
 from auditkit.study_records.ledger import LedgerEntry, StageRecord
 from auditkit.study_records.settings import Arm, ModelSpec, Stage, StudySettings, Teacher
 from auditkit.train import card, head, ledger, models, score, stages, teachers
 from auditkit.train.features import Features, features
 from auditkit.train.folders import fresh_folder, model_digest
-from auditkit.train.record import same_stage
+from auditkit.train.labels import SoftLabels
+from auditkit.train.record import StageRun, same_stage
 
 Note = Callable[[str], None]
+
+#: The arms trained on the contaminated pool lie below this folder of a study.
+RAW = "raw"
 
 
 @dataclass(frozen=True)
@@ -55,18 +59,21 @@ class Trained:
 
 
 class Workshop:
-    """Trains and scores the arms of one study below one folder; base models and features lie in `shared`."""
+    """Trains and scores the arms of one study in its folder; those of the contaminated pool below RAW in it.
+
+    Base models, features and what outside teachers say are of all of them.
+    """
 
     def __init__(
-        self, settings: StudySettings, folder: Path, data: TrainingSet, note: Note, shared: Path | None = None
+        self, settings: StudySettings, study: Path, data: TrainingSet, note: Note, *, is_raw: bool = False
     ) -> None:
-        self.settings, self.folder, self.data, self.note = settings, folder, data, note
-        self.shared = shared or folder
+        self.settings, self.study, self.data, self.note, self.is_raw = settings, study, data, note, is_raw
+        self.folder = study / RAW if is_raw else study
         self.arms = {arm.name: arm for arm in settings.arms}
         self.models = {model.name: model for model in settings.models}
         self._trained: dict[tuple[str, int], Trained] = {}
         self._features: dict[tuple[str, str], Features] = {}
-        self._said: dict[tuple[str, str, str, int], teachers.SoftLabels] = {}
+        self._said: dict[tuple[str, str, str, str, int], SoftLabels] = {}
         self._folders = folder_names([*self.arms, *self.models])
 
     # ------------------------------------------------------------ training
@@ -104,18 +111,11 @@ class Workshop:
     def _run_stage(
         self, arm: Arm, start: Path | None, stage: Stage, hard: NDArray[np.int64] | None, seed: int, out: Path, key: str
     ) -> StageRecord:
-        soft = self._soft(stage, seed)
-        digest, values = (soft.digest, soft.values) if soft is not None else ("", None)
+        run = StageRun(self._as_run(stage), hard, self._soft(stage, seed), self.settings.optimizer, seed, out, key)
         if self.settings.trainer == "head":
-            return head.train_head_stage(
-                start, self._as_run(stage), self.features(arm.model, self.data.texts), hard, values,
-                optimizer=self.settings.optimizer, seed=seed, out=out, key=key, teacher_digest=digest,
-            )  # fmt: skip
+            return head.train_head_stage(start, self.features(arm.model, self.data.texts), run)
         assert start is not None
-        return stages.train_stage(
-            start, stage, self.data.texts, hard, values, optimizer=self.settings.optimizer, seed=seed, out=out,
-            key=key, teacher_digest=digest,
-        )  # fmt: skip
+        return stages.train_stage(start, self.data.texts, run)
 
     def _as_run(self, stage: Stage) -> Stage:
         return head.head_stage(stage) if self.settings.trainer == "head" else stage
@@ -129,22 +129,25 @@ class Workshop:
         soft = self._soft(stage, seed)
         return soft.digest if soft is not None else ""
 
-    def _soft(self, stage: Stage, seed: int) -> teachers.SoftLabels | None:
+    def _soft(self, stage: Stage, seed: int) -> SoftLabels | None:
         """Return the soft labels of a stage's teacher; those of one teacher are made once."""
         teacher = stage.teacher
         if teacher is None:
             return None
-        place = (teacher.arm, teacher.model, teacher.column, seed if teacher.arm else 0)
+        place = (teacher.arm, teacher.model, teacher.revision, teacher.column, seed if teacher.arm else 0)
         if place not in self._said:
             self._said[place] = self._ask(teacher, seed)
         return self._said[place]
 
-    def _ask(self, teacher: Teacher, seed: int) -> teachers.SoftLabels:
+    def _ask(self, teacher: Teacher, seed: int) -> SoftLabels:
         tokens = self.settings.optimizer.max_tokens
         if teacher.column:
             return teachers.from_column(self.data.columns[teacher.column], teacher.column)
         if teacher.model:
-            return teachers.from_guard(teacher.model, self.data.texts, max_tokens=tokens)
+            return teachers.from_guard(
+                teacher.model, self.data.texts, max_tokens=tokens, revision=teacher.revision,
+                cache=self.study / "soft-labels",
+            )  # fmt: skip
         arm = self.arms[teacher.arm]
         found = self.features(arm.model, self.data.texts) if self.settings.trainer == "head" else None
         return teachers.from_arm(self.train(arm, seed).folder, self.data.texts, max_tokens=tokens, features=found)
@@ -155,7 +158,7 @@ class Workshop:
         """Return the base model; with frozen features the head is no part of it, so all seeds share one."""
         shared = self.settings.trainer == "head"
         chosen = self.settings.seeds[0] if shared else seed
-        return models.base_folder(model, chosen, self.shared / "bases" / f"{self._folders[model.name]}-{chosen}")
+        return models.base_folder(model, chosen, self.study / "bases" / f"{self._folders[model.name]}-{chosen}")
 
     def features(self, model: str, texts: list[str], batch_size: int = 64) -> Features:
         """Return the frozen features of texts by a model, computed once."""
@@ -164,7 +167,7 @@ class Workshop:
             self.note(f"features of {len(texts):,} texts by {model}")
             base = self.base(self.models[model], self.settings.seeds[0])
             self._features[key] = features(
-                base.folder, texts, max_tokens=self.settings.optimizer.max_tokens, cache=self.shared / "features",
+                base.folder, texts, max_tokens=self.settings.optimizer.max_tokens, cache=self.study / "features",
                 batch_size=batch_size,
             )  # fmt: skip
         return self._features[key]
@@ -213,14 +216,7 @@ class Workshop:
             return pl.read_parquet(path)["score"]
         self.note(f"scores of {arm.name}, seed {seed}")
         scores = pl.DataFrame({"score": self.score(arm, seed, texts, batch_size).probabilities})
-        spare = path.with_suffix(".tmp")
-        with writing(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                spare.write_bytes(parquet(scores))
-                spare.replace(path)
-            finally:
-                spare.unlink(missing_ok=True)
+        write_file(path, parquet(scores))
         return scores["score"]
 
     # ------------------------------------------------------------ ledger
@@ -243,8 +239,9 @@ class Workshop:
             optimizer=asdict(self.settings.optimizer),
             data_digest=ledger.data_digest(self.data.texts, *(self.data.hard[p.name] for p in self.settings.policies)),
             weights_digest=model_digest(trained.folder),
-            folder=str(folder.relative_to(self.folder)),
+            folder=str(folder.relative_to(self.study)),
             versions=ledger.training_versions(),
+            is_raw=self.is_raw,
         )
         if not _holds(folder, entry.weights_digest):
             shutil.rmtree(folder, ignore_errors=True)

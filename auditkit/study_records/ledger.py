@@ -17,6 +17,8 @@ class StageRecord:
         n_rows: rows trained on; n_truncated of them were cut at max_tokens. n_unlabelled rows lack a label that the
             stage asks for and were left out.
         teacher_digest: digest of the teacher's weights or column; "" without a teacher.
+        teacher_source: where a teacher was read from, a model with its revision; template_digest: of a generative
+            guard's template, "" without one.
         losses: mean loss of each twentieth of the steps (of each step where there are fewer).
         start_digest, weights_digest: digests of the checkpoint that it started from and of the one that it wrote.
     """
@@ -41,13 +43,20 @@ class StageRecord:
     seconds: float
     n_unlabelled: int = 0
     n_steps: int = 0
+    teacher_source: str = ""
+    template_digest: str = ""
     start_digest: str = ""
     weights_digest: str = ""
 
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One trained arm and seed: where every part of it came from."""
+    """One trained arm and seed: where every part of it came from.
+
+    Attributes:
+        model_source: where the base model was read from, with its revision.
+        is_raw: trained on the pool as it came, benchmark items included, to measure what that does to scores.
+    """
 
     arm: str
     seed: int
@@ -63,3 +72,4 @@ class LedgerEntry:
     weights_digest: str
     folder: str
     versions: Mapping[str, str]
+    is_raw: bool = False

@@ -166,6 +166,7 @@ class StudyResult:
         cells: by set ("train", "dev", "test").
         nested: what cannot be identified because one discordant side is small ("" where both are large enough).
         capability_gap, agreement_gap: difference of means between A-final and B-final arms (AUROC on C; agreement).
+        raw_ledger: of the arms trained on the contaminated pool; empty without `also_raw`.
         earlier_pools: what reached the arms through base models and outside teachers whose pools were given.
         disclosures: item of docs/definitions.md -> where it stands, or "missing: why".
         headline: the answer, one sentence per benchmark.
@@ -188,6 +189,7 @@ class StudyResult:
     earlier_pools: tuple[EarlierPool, ...]
     raw: Mapping[str, Any]
     ledger: tuple[LedgerEntry, ...]
+    raw_ledger: tuple[LedgerEntry, ...]
     det_curves: Mapping[str, Any]
     disclosures: Mapping[str, str]
     headline: tuple[str, ...]

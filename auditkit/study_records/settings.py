@@ -79,6 +79,7 @@ class Teacher:
     """Where soft labels come from: exactly one of another arm, a Hub or folder guard, a column of probabilities.
 
     Attributes:
+        revision: branch, tag or commit of a Hub guard.
         temperature, weight: T and alpha of alpha * T^2 * KL(teacher_T || student_T) + (1 - alpha) * cross-entropy.
         is_hardened: the teacher's labels made hard (>= 0.5), at the same weight.
         is_shuffled: soft labels shuffled within hard-label class (a control).
@@ -91,6 +92,7 @@ class Teacher:
     weight: float = 0.5
     is_hardened: bool = False
     is_shuffled: bool = False
+    revision: str = ""
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,7 @@ def _front(entry: LedgerEntry) -> str:
     if base.count("/") == 1 and not base.startswith(("/", ".", "~")):
         lines.append(f"base_model: {json.dumps(base)}")
     lines += ["tags:", "- auditkit", "- guardrail", "- text-classification"]
+    lines += ["- contaminated"] if entry.is_raw else []
     return "\n".join([*lines, "---"])
 
 
@@ -52,6 +53,11 @@ def _summary(entry: LedgerEntry) -> str:
     )
     if entry.parent:
         text += f" It continues the arm {_plain(entry.parent)}."
+    if entry.is_raw:
+        text += (
+            " It was trained on the contaminated pool, benchmark items included, to measure what that does to scores: "
+            "its results on these benchmarks mean nothing else."
+        )
     if entry.control:
         text += f" It is a control ({_plain(entry.control)}), not an arm to be used."
     return text + " Made for a study of labelling policies, not for moderating anything."
@@ -90,7 +96,8 @@ def _stage(number: int, stage: StageRecord) -> str:
         kind = "made hard" if stage.is_hardened else "soft (probabilities)"
         kind += ", shuffled within hard-label class" if stage.is_shuffled else ""
         soft = f"{kind}; temperature {stage.temperature:g}, weight {stage.weight:g}"
-        rows[2:2] = [("teacher's labels", soft), ("teacher's digest", stage.teacher_digest)]
+        rows[2:2] = [("teacher's labels", soft), ("read from", stage.teacher_source)]
+        rows[4:4] = [("teacher's digest", stage.teacher_digest), ("template's digest", stage.template_digest or "none")]
     return f"### Stage {number}\n\n{_table(rows)}"
 
 
@@ -99,6 +106,7 @@ def _provenance(entry: LedgerEntry) -> list[tuple[str, str]]:
         ("base model", entry.model_source),
         ("base digest", entry.model_digest),
         ("weights digest", entry.weights_digest),
+        ("training data", "the contaminated pool" if entry.is_raw else "a pool without contaminated rows"),
         ("training data digest", entry.data_digest),
     ]
     rows += [(f"optimizer, {key}", str(value)) for key, value in sorted(entry.optimizer.items())]

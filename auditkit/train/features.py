@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from auditkit.errors import InputError
-from auditkit.formats.streams import writing
+from auditkit.train.cache import Facts, kept
 from auditkit.train.folders import encoder_digest
 from auditkit.train.ledger import data_digest, score_key
 from auditkit.train.loading import (
@@ -63,15 +62,15 @@ def features(folder: Path, texts: Sequence[str], *, max_tokens: int, cache: Path
     check_tokens(model, tokenizer, max_tokens, str(folder))
     encoder = encoder_digest(folder, frozenset(head_names(model)))
     key = score_key(checkpoint_digest=encoder, texts_digest=data_digest(texts), max_tokens=max_tokens)
-    path = cache / f"{key.split(':')[1][:32]}.safetensors"
     count = sum(parameter.numel() for parameter in model.base_model.parameters())
-    if path.is_file():
-        vectors, n_truncated = _read(path, len(texts))
-    else:
+
+    def make() -> tuple[NDArray[np.float32], Facts]:
         rows, is_cut = cut_rows(tokenizer, token_rows(tokenizer, texts), max_tokens)
-        vectors, n_truncated = _pooled(model, tokenizer, rows, batch_size), int(is_cut.sum())
-        _write(path, vectors, n_truncated)
-    return Features(vectors, key, encoder, count, max_tokens, n_truncated)
+        return _pooled(model, tokenizer, rows, batch_size), {"n_truncated": str(int(is_cut.sum()))}
+
+    path = cache / f"{key.split(':')[1][:32]}.safetensors"
+    vectors, facts = kept(path, "features", len(texts), make)
+    return Features(vectors, key, encoder, count, max_tokens, int(facts["n_truncated"]))
 
 
 def _pooled(model: Any, tokenizer: Any, rows: list[list[int]], batch_size: int) -> NDArray[np.float32]:
@@ -90,29 +89,3 @@ def _pooled(model: Any, tokenizer: Any, rows: list[list[int]], batch_size: int) 
             unit = torch.nn.functional.normalize(mean, dim=1)
             out[batch] = (unit * width**0.5).cpu().numpy()
     return out
-
-
-def _write(path: Path, vectors: NDArray[np.float32], n_truncated: int) -> None:
-    from safetensors.numpy import save
-
-    spare = path.with_name(f".{path.name}.auditkit-part")
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            spare.write_bytes(save({"features": vectors}, metadata={"n_truncated": str(n_truncated)}))
-            spare.replace(path)
-        finally:
-            spare.unlink(missing_ok=True)
-
-
-def _read(path: Path, n_texts: int) -> tuple[NDArray[np.float32], int]:
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(path, framework="numpy") as handle:
-            vectors, n_truncated = handle.get_tensor("features"), int(handle.metadata()["n_truncated"])
-    except (SafetensorError, OSError, KeyError, TypeError) as error:
-        raise InputError(f"{path}: the cached features cannot be read ({error}); remove the file") from None
-    if len(vectors) != n_texts:
-        raise InputError(f"{path}: holds {len(vectors)} features for {n_texts} texts; remove the file")
-    return vectors, n_truncated

@@ -9,27 +9,24 @@ from __future__ import annotations
 import dataclasses
 import json
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from auditkit.errors import InputError
 from auditkit.study_records.ledger import StageRecord
-from auditkit.study_records.settings import Optimizer, Stage, Trainable
-from auditkit.train.batches import batch_order, step_count
+from auditkit.study_records.settings import Stage, Trainable
 from auditkit.train.features import Features
 from auditkit.train.folders import fresh_folder, model_digest, tensors, write_json
 from auditkit.train.labels import StageLabels, stage_labels
-from auditkit.train.ledger import data_digest, write_stage
+from auditkit.train.ledger import write_stage
 from auditkit.train.loading import require_training, seeded
-from auditkit.train.loss import stage_loss
 from auditkit.train.models import ID2LABEL
-from auditkit.train.record import OnStep, adamw, check_loss, own_key, same_stage, stage_record
+from auditkit.train.record import StageRun, own_key, same_stage, stage_record
 from auditkit.train.score import Scores, flagged_probability
+from auditkit.train.steps import run_steps
 from auditkit.train.trainable import Declared, describe
 
 #: A head takes more and larger steps than an encoder: `head_stage` multiplies a stage's epochs and rate by these.
@@ -58,47 +55,33 @@ def head_stage(stage: Stage) -> Stage:
     )
 
 
-def train_head_stage(
-    start: Path | None,
-    stage: Stage,
-    features: Features,
-    hard: NDArray[Any] | None,
-    soft: NDArray[Any] | None,
-    *,
-    optimizer: Optimizer,
-    seed: int,
-    out: Path,
-    on_step: OnStep | None = None,
-    key: str = "",
-    teacher_digest: str = "",
-) -> StageRecord:
-    """Train one stage of a head on `features` from the head `start` (None: a new one by seed); write it to `out`.
+def train_head_stage(start: Path | None, features: Features, run: StageRun) -> StageRecord:
+    """Train one stage of a head on `features` from the head `start` (None: a new one by seed); write it to `run.out`.
 
-    Arguments, record, reuse of a finished `out` and errors are those of `stages.train_stage`. The trained share is
-    that of the whole model: encoder and head.
+    Record, reuse of a finished folder and errors are those of `stages.train_stage`. The trained share is that of the
+    whole model: encoder and head.
 
     Raises:
         InputError: `start` is no head, or belongs to another encoder.
     """
     require_training("the head trainer")
     start_digest = features.encoder_digest if start is None else model_digest(start)
-    key = key or own_key(f"{start_digest} {features.digest}", stage, [], hard, soft, optimizer, seed, "head")
-    done = same_stage(out, key)
+    key = run.key or own_key(run, f"{start_digest} {features.digest}", [], "head")
+    done = same_stage(run.out, key)
     if done is not None:
         return done
     began = time.monotonic()
-    labels = stage_labels(stage, len(features.vectors), hard, soft, seed)
-    first = _first(features, seed) if start is None else read_head(start, features.encoder_digest)
-    with seeded(seed):
-        head, losses = _trained(first, features.vectors[labels.rows], labels, stage, optimizer, seed, on_step)
+    labels = stage_labels(run.stage, len(features.vectors), run.hard, run.soft_values, run.seed)
+    first = _first(features, run.seed) if start is None else read_head(start, features.encoder_digest)
+    with seeded(run.seed):
+        head, losses = _trained(first, features.vectors[labels.rows], labels, run)
     n_head = head.weight.size + head.bias.size
     declared = Declared(("head.bias", "head.weight"), (), n_head, features.n_encoder_parameters + n_head)
-    with fresh_folder(out) as folder:
+    with fresh_folder(run.out) as folder:
         _write(folder, head, features)
         record = stage_record(
-            stage,
+            run,
             key=key,
-            teacher_digest=teacher_digest or ("" if soft is None else data_digest([], np.asarray(soft))),
             described=describe(declared, Trainable("head")),
             declared=declared,
             labels=labels,
@@ -150,61 +133,18 @@ def _first(features: Features, seed: int) -> Head:
     return Head(weight, np.zeros(2, np.float32), features.encoder_digest)
 
 
-def _trained(
-    first: Head,
-    vectors: NDArray[np.float32],
-    labels: StageLabels,
-    stage: Stage,
-    optimizer: Optimizer,
-    seed: int,
-    on_step: OnStep | None,
-) -> tuple[Head, list[float]]:
+def _trained(first: Head, vectors: NDArray[np.float32], labels: StageLabels, run: StageRun) -> tuple[Head, list[float]]:
     import torch
 
     head = torch.nn.Linear(vectors.shape[1], 2)
     with torch.no_grad():
         head.weight.copy_(torch.from_numpy(first.weight))
         head.bias.copy_(torch.from_numpy(first.bias))
-    losses = list(_steps(head, torch.from_numpy(vectors), labels, stage, optimizer, seed, on_step))
+    inputs = torch.from_numpy(vectors)
+    # Features need no padding, so lengths are equal and buckets are plain shuffles.
+    losses = list(run_steps(head, lambda rows: head(inputs[torch.from_numpy(rows)]), [1] * len(inputs), labels, run))
     weight, bias = head.weight.detach().numpy().copy(), head.bias.detach().numpy().copy()
     return Head(weight, bias, first.encoder_digest), losses
-
-
-def _steps(
-    head: Any,
-    inputs: Any,
-    labels: StageLabels,
-    stage: Stage,
-    optimizer: Optimizer,
-    seed: int,
-    on_step: OnStep | None,
-) -> Iterator[float]:
-    import torch
-
-    n_steps = step_count(len(inputs), optimizer.batch_size, stage.epochs)
-    update, schedule = adamw(head, stage.learning_rate, optimizer, n_steps)
-    hard = None if labels.hard is None else torch.from_numpy(labels.hard)
-    soft = None if labels.soft is None else torch.from_numpy(labels.soft)
-    temperature, weight = (stage.teacher.temperature, stage.teacher.weight) if stage.teacher else (1.0, 1.0)
-    # Features need no padding, so lengths are equal and buckets are plain shuffles.
-    order = batch_order([1] * len(inputs), batch_size=optimizer.batch_size, n_steps=n_steps, seed=seed)
-    for step, rows in enumerate(order, 1):
-        batch = torch.from_numpy(rows)
-        loss = stage_loss(
-            head(inputs[batch]),
-            None if hard is None else hard[batch],
-            None if soft is None else soft[batch],
-            temperature=temperature,
-            weight=weight,
-        )
-        value = check_loss(float(loss.detach()), step, n_steps, stage.learning_rate)
-        loss.backward()
-        update.step()
-        schedule.step()
-        update.zero_grad(set_to_none=True)
-        yield value
-        if on_step is not None:
-            on_step(step, n_steps, value)
 
 
 def _write(folder: Path, head: Head, features: Features) -> None:

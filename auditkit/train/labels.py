@@ -18,6 +18,23 @@ UNKNOWN = -1
 
 
 @dataclass(frozen=True)
+class SoftLabels:
+    """What a teacher says of each text.
+
+    Attributes:
+        values: logits of not flagged and flagged [n, 2], or probabilities of flagged [n]; NaN where unknown. float64.
+        digest: of the teacher's weights, or of the column. `source` says where it was read from, with its revision.
+        template_digest: of a generative guard's template, "" without one.
+    """
+
+    values: NDArray[np.float64]
+    digest: str
+    source: str
+    n_truncated: int = 0
+    template_digest: str = ""
+
+
+@dataclass(frozen=True)
 class StageLabels:
     """The rows that a stage trains on and their labels, aligned.
 

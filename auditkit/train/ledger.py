@@ -33,6 +33,7 @@ _CODE = (
     "record",
     "score",
     "stages",
+    "steps",
     "trainable",
 )
 LEDGER_FILE, STAGE_FILE = "ledger.json", "stage.json"

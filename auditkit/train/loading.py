@@ -140,6 +140,12 @@ def one_line(source: str) -> Iterator[None]:
         ) from None
 
 
+def refuse_revision(folder: str, revision: str) -> None:
+    """Raise UsageError where a revision is asked of a folder, which has none."""
+    if revision:
+        raise UsageError(f"model '{folder}' is a folder and has no revision '{revision}'; leave the revision out")
+
+
 def token_limit(model: Any, tokenizer: Any) -> int:
     """Return the largest number of tokens that the model reads; 10^9 where it states none."""
     stated = [getattr(model.config, "max_position_embeddings", None), tokenizer.model_max_length]

@@ -19,7 +19,7 @@ from auditkit.formats.digest import digest_file
 from auditkit.study_records.settings import ModelSpec
 from auditkit.text.encode import MINILM_HUB, MINILM_REVISION, MINILM_SHA256
 from auditkit.train.folders import fresh_folder, model_digest, write_json
-from auditkit.train.loading import load_classifier, load_tokenizer, require_training, verdict_columns
+from auditkit.train.loading import load_classifier, load_tokenizer, refuse_revision, require_training, verdict_columns
 
 ID2LABEL = {0: "safe", 1: "flagged"}
 MINILM3_LAYERS = (0, 2, 4)
@@ -72,7 +72,7 @@ def base_folder(model: ModelSpec, seed: int, out: Path) -> Checkpoint:
         classifier.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
         count = sum(parameter.numel() for parameter in classifier.parameters())
-        checkpoint = Checkpoint(out, model_digest(folder), shown, note, count)
+        checkpoint = Checkpoint(out, model_digest(folder), _with_commit(shown, model), note, count)
         made_of = {"model": asdict(model), "seed": seed}
         write_json(folder / _RECORD, {**asdict(checkpoint), "folder": "", "made_of": made_of})
     return checkpoint
@@ -99,8 +99,14 @@ def _finished(model: ModelSpec, seed: int, out: Path) -> Checkpoint:
 def _locate(model: ModelSpec) -> tuple[str, str, str]:
     """Return what transformers should load, its revision, and where it comes from in words."""
     if model.source not in ("minilm", "minilm-3"):
-        at = f"@{model.revision}" if model.revision else ""
-        return model.source, model.revision, f"{model.source}{at}"
+        if Path(model.source).is_dir():
+            refuse_revision(model.source, model.revision)
+        return model.source, model.revision, model.source
+    if not MINILM_REVISION.startswith(model.revision):
+        raise UsageError(
+            f"model '{model.name}': '{model.source}' is read at revision {MINILM_REVISION}, not at '{model.revision}'; "
+            f"leave the revision out, or name {MINILM_HUB} as the source"
+        )
     shown = f"{MINILM_HUB}@{MINILM_REVISION}"
     if model.source == "minilm-3":
         shown += f", layers {', '.join(map(str, MINILM3_LAYERS))}"
@@ -116,6 +122,16 @@ def _locate(model: ModelSpec) -> tuple[str, str, str]:
             "reinstall the package"
         )
     return str(folder), "", shown
+
+
+def _with_commit(shown: str, model: ModelSpec) -> str:
+    """Return where a loaded model is from, with the Hub's commit: a branch moves, the commit that it meant does not."""
+    if shown != model.source or Path(model.source).is_dir():
+        return shown
+    from huggingface_hub import try_to_load_from_cache
+
+    found = try_to_load_from_cache(model.source, "config.json", revision=model.revision or None)
+    return f"{shown}@{Path(found).parent.name if isinstance(found, str) else model.revision}"
 
 
 def _fresh_names(model: Any, missing: tuple[str, ...], source: str) -> tuple[str, ...]:

@@ -1,24 +1,51 @@
-"""What both trainers say of a stage: its key, its record, whether it is finished, and that a loss is a number."""
+"""What both trainers are asked for and say of a stage: the run, its key, its record, whether it is finished."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from auditkit.errors import OutputError, UsageError
+from auditkit.errors import OutputError
 from auditkit.study_records.ledger import StageRecord
 from auditkit.study_records.settings import Optimizer, Stage
-from auditkit.train.batches import rate_factor
-from auditkit.train.labels import StageLabels
+from auditkit.train.labels import SoftLabels, StageLabels
 from auditkit.train.ledger import data_digest, finished_stage, stage_key
 from auditkit.train.trainable import Declared
 
 OnStep = Callable[[int, int, float], None]
+
+
+@dataclass(frozen=True)
+class StageRun:
+    """One stage to be trained by one seed, whichever trainer does it.
+
+    Attributes:
+        stage: its teacher's settings (temperature, weight, hardened, shuffled) and `share` are applied by the trainer.
+        hard: labels 0, 1 or -1 (unknown), one a text; None where only the teacher speaks.
+        soft: what the teacher says of each text; None without one.
+        out: the folder that the result is written to.
+        key: `ledger.stage_key` of the stage; made of the start, data and settings where "".
+        on_step: called with (steps done, all steps, loss).
+    """
+
+    stage: Stage
+    hard: NDArray[Any] | None
+    soft: SoftLabels | None
+    optimizer: Optimizer
+    seed: int
+    out: Path
+    key: str = ""
+    on_step: OnStep | None = None
+
+    @property
+    def soft_values(self) -> NDArray[np.float64] | None:
+        """Return the teacher's logits or probabilities, None without one."""
+        return None if self.soft is None else self.soft.values
 
 
 def same_stage(out: Path, key: str) -> StageRecord | None:
@@ -37,10 +64,9 @@ def same_stage(out: Path, key: str) -> StageRecord | None:
 
 
 def stage_record(
-    stage: Stage,
+    run: StageRun,
     *,
     key: str,
-    teacher_digest: str,
     described: str,
     declared: Declared,
     labels: StageLabels,
@@ -50,13 +76,15 @@ def stage_record(
     digests: tuple[str, str],
 ) -> StageRecord:
     """Return the ledger's line of a trained stage; `digests` are those of the weights before and after."""
-    teacher = stage.teacher
+    stage, teacher, soft = run.stage, run.stage.teacher, run.soft
     parts = np.array_split(np.asarray(losses), min(20, len(losses)))
     return StageRecord(
         key=key,
         labels=stage.labels,
         teacher="" if teacher is None else teacher.arm or teacher.model or teacher.column,
-        teacher_digest=teacher_digest,
+        teacher_digest="" if soft is None else soft.digest,
+        teacher_source="" if soft is None else soft.source,
+        template_digest="" if soft is None else soft.template_digest,
         temperature=0.0 if teacher is None else teacher.temperature,
         weight=0.0 if labels.soft is None else 1.0 if labels.hard is None or teacher is None else teacher.weight,
         is_hardened=teacher is not None and teacher.is_hardened,
@@ -78,53 +106,16 @@ def stage_record(
     )
 
 
-def check_loss(loss: float, step: int, n_steps: int, learning_rate: float) -> float:
-    """Return `loss` if it is finite.
-
-    Raises:
-        UsageError: it is not; the message names the step (1-based) and the learning rate.
-    """
-    if not math.isfinite(loss):
-        raise UsageError(
-            f"the loss is {loss} at step {step} of {n_steps} (learning rate {learning_rate:g}); nothing was written "
-            "and earlier stages are kept; lower learning_rate, or check the teacher's probabilities"
-        )
-    return loss
-
-
-def own_key(
-    start_digest: str,
-    stage: Stage,
-    texts: Sequence[str],
-    hard: NDArray[Any] | None,
-    soft: NDArray[Any] | None,
-    optimizer: Optimizer,
-    seed: int,
-    trainer: str,
-) -> str:
+def own_key(run: StageRun, start_digest: str, texts: Sequence[str], trainer: str) -> str:
     """Return a stage's key where the caller gave none: from the weights it starts from, data, labels and settings."""
-    labels = [None if values is None else np.asarray(values) for values in (hard, soft)]
+    labels = [None if values is None else np.asarray(values) for values in (run.hard, run.soft_values)]
     return stage_key(
         base_digest=start_digest,
-        seed=seed,
+        seed=run.seed,
         earlier=(),
         data_digest=data_digest(texts, *labels),
         teacher_key="",
-        stage=stage,
-        optimizer=optimizer,
+        stage=run.stage,
+        optimizer=run.optimizer,
         trainer=trainer,
     )
-
-
-def adamw(model: Any, learning_rate: float, optimizer: Optimizer, n_steps: int) -> tuple[Any, Any]:
-    """Return AdamW over the trained parameters and its warm-up and decay; only matrices decay towards 0."""
-    import torch
-
-    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    groups = [
-        {"params": [p for p in trained if p.ndim > 1], "weight_decay": optimizer.weight_decay},
-        {"params": [p for p in trained if p.ndim <= 1], "weight_decay": 0.0},
-    ]
-    update = torch.optim.AdamW([group for group in groups if group["params"]], lr=learning_rate)
-    factor = torch.optim.lr_scheduler.LambdaLR(update, lambda step: rate_factor(step, n_steps, optimizer.warmup_share))
-    return update, factor

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,30 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auditkit.errors import InputError, LabelError
+from auditkit.train.cache import Facts, kept
 from auditkit.train.features import Features
 from auditkit.train.folders import model_digest
 from auditkit.train.generative import Template, score_generative
 from auditkit.train.head import score_head
-from auditkit.train.ledger import data_digest
-from auditkit.train.loading import one_line, require_training
+from auditkit.train.labels import SoftLabels
+from auditkit.train.ledger import data_digest, score_key
+from auditkit.train.loading import one_line, refuse_revision, require_training
 from auditkit.train.score import score
-
-
-@dataclass(frozen=True)
-class SoftLabels:
-    """What a teacher says of each text.
-
-    Attributes:
-        values: logits of not flagged and flagged [n, 2], or probabilities of flagged [n]; NaN where unknown. float64.
-        digest: of the teacher's weights, or of the column. `source` says where it is from.
-        template_digest: of a generative guard's template, "" without one.
-    """
-
-    values: NDArray[np.float64]
-    digest: str
-    source: str
-    n_truncated: int = 0
-    template_digest: str = ""
 
 
 def from_arm(folder: Path, texts: Sequence[str], *, max_tokens: int, features: Features | None = None) -> SoftLabels:
@@ -64,21 +48,44 @@ def from_guard(
     max_tokens: int,
     revision: str = "",
     template: Template | None = None,
+    cache: Path | None = None,
 ) -> SoftLabels:
     """Return the logits of a guard: a classifier, or a generative one by its verdict token.
+
+    Args:
+        revision: branch, tag or commit of a Hub guard; `source` of the result names the commit that it meant.
+        template: what a generative guard reads around a text; its tokenizer's chat template where None.
+        cache: folder in which logits are kept under the digests of guard and texts, and found again.
 
     Raises:
         UsageError: it cannot be loaded, or its labels or verdicts do not tell.
     """
     require_training("a teacher model")
     folder = local_folder(model, revision)
-    where = f"{model}@{revision or folder.name}" if not Path(model).is_dir() else model
-    if template is not None or is_generative(folder):
-        verdicts = score_generative(folder, texts, max_tokens=max_tokens, template=template)
-        digest = model_digest(folder)
-        return SoftLabels(verdicts.logits, digest, where, verdicts.n_truncated, verdicts.template_digest)
-    found = score(folder, texts, max_tokens=max_tokens)
-    return SoftLabels(found.logits, model_digest(folder), where, found.n_truncated)
+    digest = model_digest(folder)
+    source = model if Path(model).is_dir() else f"{model}@{folder.name}"
+
+    def make() -> tuple[NDArray[np.float64], Facts]:
+        return _verdicts(folder, texts, max_tokens, template)
+
+    if cache is None:
+        logits, facts = make()
+    else:
+        guard = digest if template is None else f"{digest} {template.digest}"
+        key = score_key(checkpoint_digest=guard, texts_digest=data_digest(texts), max_tokens=max_tokens)
+        logits, facts = kept(cache / f"{key.split(':')[1][:32]}.safetensors", "logits", len(texts), make)
+    return SoftLabels(logits, digest, source, int(facts["n_truncated"]), facts["template_digest"])
+
+
+def _verdicts(
+    folder: Path, texts: Sequence[str], max_tokens: int, template: Template | None
+) -> tuple[NDArray[np.float64], Facts]:
+    """Return a guard's logits, and beside them how many texts were cut and the digest of its template."""
+    if template is None and not is_generative(folder):
+        found = score(folder, texts, max_tokens=max_tokens)
+        return found.logits, {"n_truncated": str(found.n_truncated), "template_digest": ""}
+    said = score_generative(folder, texts, max_tokens=max_tokens, template=template)
+    return said.logits, {"n_truncated": str(said.n_truncated), "template_digest": said.template_digest}
 
 
 def from_column(values: Sequence[float | None] | NDArray[Any], name: str) -> SoftLabels:
@@ -104,9 +111,10 @@ def local_folder(model: str, revision: str = "") -> Path:
     """Return the folder that a model lies in: itself, or the Hub's snapshot in the cache (fetched where needed).
 
     Raises:
-        UsageError: neither a folder nor a name the Hub or its cache has.
+        UsageError: neither a folder nor a name the Hub or its cache has; a revision of a folder.
     """
     if Path(model).is_dir():
+        refuse_revision(model, revision)
         return Path(model)
     from huggingface_hub import snapshot_download
 

@@ -364,6 +364,7 @@ def study(**changes: Any) -> StudyResult:
         ),
         "raw": {"A small": {"benchmark": "OR-Bench-hard, clean subset", "clean": 0.412, "raw": 0.082, "change": -0.33}},
         "ledger": ledger(),
+        "raw_ledger": (replace(ledger()[0], folder="raw/arms/a-small/1", is_raw=True),),
         "det_curves": det_curves(),
         "disclosures": disclosures(),
         "headline": tuple(r.sentence for r in made if r.point == "native"),

@@ -37,11 +37,11 @@ def test_a_report_made_of_the_files_has_the_same_bytes(tmp_path: Path) -> None:
 
 def test_wall_times_change_no_byte_but_those_of_timing(tmp_path: Path) -> None:
     result = fixtures.study()
-    slower = replace(
-        result,
-        seconds={"train": 9.0},
-        ledger=tuple(replace(e, stages=tuple(replace(s, seconds=99.0) for s in e.stages)) for e in result.ledger),
-    )
+    ledgers = {
+        name: tuple(replace(e, stages=tuple(replace(s, seconds=99.0) for s in e.stages)) for e in getattr(result, name))
+        for name in ("ledger", "raw_ledger")
+    }
+    slower = replace(result, seconds={"train": 9.0}, **ledgers)
     write_study(result, tmp_path / "one")
     write_study(slower, tmp_path / "two")
     differing = {

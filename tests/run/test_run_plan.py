@@ -78,7 +78,7 @@ def test_another_version_may_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_a_foreign_folder_is_left_alone(overwrite: bool, tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("mine")
-    with pytest.raises(OutputError, match=r"is in use and is no audit folder \(it has no plan\.json\); .*--out"):
+    with pytest.raises(OutputError, match=r"is in use and is no folder of an audit \(it has no plan\.json\); .*--out"):
         claim(tmp_path, overwrite=overwrite)
     assert names(tmp_path) == ["thesis.tex"]
 

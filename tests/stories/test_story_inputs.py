@@ -271,7 +271,7 @@ def test_other_settings_need_overwrite(named: tuple[Path, Path], tmp_path: Path)
 def test_a_folder_that_is_no_audit_is_left_alone(named: tuple[Path, Path], tmp_path: Path) -> None:
     for out in (tmp_path / "in", named[0]):
         before = files(tmp_path / "in")
-        with pytest.raises(OutputError, match="in use and is no audit folder"):
+        with pytest.raises(OutputError, match="in use and is no folder of an audit"):
             auditkit.audit(*named, out=out, overwrite=True)
         assert files(tmp_path / "in") == before
 

@@ -160,6 +160,7 @@ def cycle(values: Values) -> None:
         (put("arms.8.from", "A larg"), "from is 'A larg', expected an arm above this one; did you mean 'A large'?"),
         (put("arms.6.stages.0.teacher.arm", "Z"), "arm 'hard B, teacher A small' has the teacher 'Z', which is no arm"),
         (put("arms.6.stages.0.teacher.model", "x"), "teacher: expected exactly one of arm, model or column"),
+        (put("arms.6.stages.0.teacher.revision", "v1"), "teacher.revision is 'v1', but only a model has one"),
         (put("arms.6.stages.0.teacher.weight", 1.1), "teacher.weight is 1.1, expected a number from 0 to 1"),
         (cycle, "study.toml: arms: teachers form a cycle: A large <- B large <- A large"),
         (put("arms.0.final_policy", "safe"), "study.toml.arms[1].final_policy is 'safe', expected one of harm, block"),
@@ -220,7 +221,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 # ---------------------------------------------------------------- earlier pools
 
-GUARD = {"labels": "block", "teacher": {"model": "org/guard"}}
+GUARD = {"labels": "block", "teacher": {"model": "org/guard", "revision": "v1"}}
 
 
 def test_provenance_is_of_a_base_model_or_an_outside_teacher(values: Values) -> None:
@@ -238,6 +239,7 @@ def test_provenance_is_of_a_base_model_or_an_outside_teacher(values: Values) -> 
         Provenance("p", ("/c",)),
     )
     assert study.leaked_items == "keep"
+    assert study.arms[0].stages[0].teacher == Teacher(model="org/guard", revision="v1")
     assert origins(study) == {"small": "base model", "large": "base model", "org/guard": "teacher", "p": "teacher"}
 
 

@@ -7,6 +7,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +15,19 @@ import numpy as np
 import polars as pl
 import pytest
 from audit_support import jsonl
-from study_support import CELLS, save_model, study_values, write_inputs, write_study
+from study_support import CELLS, save_guard, save_model, study_values, write_inputs, write_study
 
 from auditkit import tables
 from auditkit.errors import InputError, LabelError, OutputError, StaleAuditError, UsageError
 from auditkit.report import study_json
 from auditkit.stories import study_gate, study_train
-from auditkit.stories.study import study, study_again
+from auditkit.stories.study import study
+from auditkit.stories.study_again import study_again
 from auditkit.stories.study_train import folder_names
 from auditkit.study_records.results import POINTS, StudyResult
+from auditkit.train.folders import model_digest
+from auditkit.train.ledger import read_entry
+from auditkit.train.record import StageRun
 
 pytestmark = [pytest.mark.train, pytest.mark.embed]
 TRAINERS = ("head", "finetune")
@@ -140,9 +145,16 @@ def test_every_arm_has_its_folder(done: Done) -> None:
     assert entries["patched"].parent == "A large"
 
 
+def kept_scores(done: Done) -> np.ndarray[Any, Any]:
+    """Return the scores of the harmful benchmark by one arm and seed, as the study kept them."""
+    kept = done.predictions().filter(
+        (pl.col("arm") == "patched") & (pl.col("seed") == 2) & (pl.col("set") == "harmful")
+    )
+    return kept.sort("item")["score"].to_numpy()
+
+
+@pytest.mark.parametrize("done", ["finetune"], indirect=True)
 def test_a_fine_tuned_arm_loads_with_plain_transformers(done: Done) -> None:
-    if done.trainer != "finetune":
-        pytest.skip("a head is no transformers model")
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
@@ -152,10 +164,19 @@ def test_a_fine_tuned_arm_loads_with_plain_transformers(done: Done) -> None:
     texts = [item["text"] for item in lines(done.folder / "harmful.jsonl")]
     with torch.inference_mode():
         scores = model(**tokenizer(texts, padding=True, return_tensors="pt")).logits.softmax(-1)[:, 1].double().numpy()
-    kept = done.predictions().filter(
-        (pl.col("arm") == "patched") & (pl.col("seed") == 2) & (pl.col("set") == "harmful")
-    )
-    np.testing.assert_allclose(kept.sort("item")["score"].to_numpy(), scores, atol=1e-5)
+    np.testing.assert_allclose(kept_scores(done), scores, atol=1e-5)
+
+
+@pytest.mark.parametrize("done", ["head"], indirect=True)
+def test_a_head_arm_loads_as_its_card_says(done: Done, tmp_path: Path) -> None:
+    from auditkit.train.features import features
+    from auditkit.train.head import score_head
+
+    entry = next(entry for entry in done.result.ledger if (entry.arm, entry.seed) == ("patched", 2))
+    texts = [item["text"] for item in lines(done.folder / "harmful.jsonl")]
+    found = features(done.out / "bases/large-1", texts, max_tokens=32, cache=tmp_path)
+    scores = score_head(done.out / entry.folder, found).probabilities
+    np.testing.assert_allclose(kept_scores(done), scores, atol=1e-5)
 
 
 def test_arms_have_learnt_their_words(done: Done) -> None:
@@ -251,38 +272,41 @@ def test_report_only_gives_the_same_report(done: Done) -> None:
     assert study_again(done.out, done.file).seconds == again.seconds
 
 
-@pytest.mark.parametrize("trainer", TRAINERS)
 def test_killed_in_the_middle_it_goes_on_to_the_same_predictions(
-    trainer: str, models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+    done: Done, models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Equal inputs in another folder, stopped at the third stage: what was done stays, the scores are the same."""
-    module, name = (study_train.head, "train_head_stage") if trainer == "head" else (study_train.stages, "train_stage")
+    """Equal inputs in another folder, stopped within the third stage: what was done stays, the scores are the same."""
+    trainers = {"head": (study_train.head, "train_head_stage"), "finetune": (study_train.stages, "train_stage")}
+    module, name = trainers[done.trainer]
     whole, n_calls = getattr(module, name), 0
 
-    def stops(*args: Any, **kwargs: Any) -> Any:
+    def stops(start: Any, inputs: Any, run: StageRun) -> Any:
         nonlocal n_calls
         n_calls += 1
-        if n_calls == 3:
-            raise KeyboardInterrupt
-        return whole(*args, **kwargs)
+        return whole(start, inputs, replace(run, on_step=_killed) if n_calls == 3 else run)
 
     write_inputs(tmp_path)
-    file = write_study(tmp_path, study_values(models, trainer))
+    file = write_study(tmp_path, study_values(models, done.trainer))
     monkeypatch.setattr(module, name, stops)
     with pytest.raises(KeyboardInterrupt):
         study(file, tmp_path / "out")
-    stages = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "out/stages").iterdir()}
-    scores = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "out/predictions").iterdir()}
-    assert len(stages) == 2
+    finished = written(tmp_path / "out/stages") | written(tmp_path / "out/predictions")
+    assert len(written(tmp_path / "out/stages")) == 2
     study(file, tmp_path / "out")
     assert n_calls == 3 + 6  # the third anew and the five after it; the first two are not called for again
-    after = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "out/stages").iterdir()}
-    assert {name: after[name] for name in stages} == stages
-    after = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "out/predictions").iterdir()}
-    assert {name: after[name] for name in scores} == scores
-    undisturbed = Done(tmp_path / "other", models, trainer) if trainer == "head" else None
-    if undisturbed is not None:
-        assert pl.read_parquet(tmp_path / "out/predictions.parquet").equals(undisturbed.predictions())
+    after = written(tmp_path / "out/stages") | written(tmp_path / "out/predictions")
+    assert {name: after[name] for name in finished} == finished
+    assert pl.read_parquet(tmp_path / "out/predictions.parquet").equals(done.predictions())
+
+
+def _killed(step: int, n_steps: int, loss: float) -> None:
+    if step == 2:
+        raise KeyboardInterrupt
+
+
+def written(folder: Path) -> dict[str, int]:
+    """Return name -> time of writing of what lies in a folder, but for what is half written."""
+    return {path.name: path.stat().st_mtime_ns for path in folder.iterdir() if not path.name.startswith(".")}
 
 
 # ---------------------------------------------------------------- raw
@@ -295,6 +319,16 @@ def test_also_raw_says_what_contamination_did(models: Path, tmp_path: Path) -> N
     assert set(result.raw) == {"benign", "harmful"}
     assert set(result.raw["benign"]) == {"student", "A large", "B small", "patched"}
     assert np.mean(list(result.raw["benign"].values())) > 0.1
+    assert [(entry.arm, entry.seed) for entry in result.raw_ledger] == [(e.arm, e.seed) for e in result.ledger]
+    for entry, clean in zip(result.raw_ledger, result.ledger, strict=True):
+        folder = tmp_path / "out" / entry.folder
+        assert entry.folder == f"raw/{clean.folder}"
+        assert (entry.is_raw, clean.is_raw) == (True, False)
+        assert entry.weights_digest == model_digest(folder) != clean.weights_digest
+        assert read_entry(folder) == entry
+        cards = [(one / "README.md").read_text("utf-8") for one in (folder, tmp_path / "out" / clean.folder)]
+        assert ["trained on the contaminated pool" in card for card in cards] == [True, False]
+    assert study_json.load(tmp_path / "out") == result
     raw = pl.read_parquet(tmp_path / "out/raw.parquet")
     assert raw.select("set", "item").equals(pl.read_parquet(tmp_path / "out/predictions.parquet").select("set", "item"))
     content = (tmp_path / "out/study.json").read_bytes()
@@ -340,6 +374,29 @@ def test_a_pool_without_leaks_is_trained_on_as_it_is(models: Path, tmp_path: Pat
     result = run_head(tmp_path, models)
     assert not (tmp_path / "out/clean").exists()
     assert result.contamination["before"]["n_rows_condemned"] == 0
+
+
+# ---------------------------------------------------------------- outside teachers
+
+
+def test_a_guard_teaches_once_and_stands_in_ledger_and_card(
+    models: Path, inputs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its soft labels are kept: another study file in the same folder does not ask it again."""
+    from auditkit.train import teachers
+
+    guard = save_guard(inputs / "guard")
+    arms = study_values(models, "head")["arms"]
+    arms[0]["stages"] = [{"labels": "block", "teacher": {"model": str(guard), "weight": 0.7}}]
+    result = run_head(inputs, models, arms=arms)
+    stage = next(entry for entry in result.ledger if entry.arm == "student").stages[-1]
+    assert (stage.teacher, stage.teacher_source, stage.teacher_digest) == (str(guard), str(guard), model_digest(guard))
+    card = (inputs / "out/arms/student/seed-1/README.md").read_text("utf-8")
+    assert model_digest(guard) in card
+    assert len(list((inputs / "out/soft-labels").iterdir())) == 1
+    monkeypatch.setattr(teachers, "score", lambda *_, **__: pytest.fail("scored again"))
+    arms[0]["stages"][0]["teacher"]["temperature"] = 3.0
+    study(write_study(inputs, study_values(models, "head", seeds=[1], arms=arms)), inputs / "out", overwrite=True)
 
 
 # ---------------------------------------------------------------- earlier pools
@@ -475,16 +532,16 @@ def test_a_loss_that_is_no_number_is_one_line_and_keeps_what_was_trained(models:
     arms = study_values(models, "head")["arms"]
     arms[2]["stages"] = [{"labels": "block", "learning_rate": 1.0, "epochs": 60}]
     file = write_study(inputs, study_values(models, "head", seeds=[1], arms=arms))
-    from auditkit.train import record
+    from auditkit.train import steps
 
-    whole = record.check_loss
+    whole = steps.check_loss
     n_stages = 0
     with pytest.MonkeyPatch.context() as patch:
 
         def broken(loss: float, step: int, n_steps: int, rate: float) -> float:
             return whole(float("nan") if rate > 1 else loss, step, n_steps, rate)
 
-        patch.setattr(study_train.head, "check_loss", broken)
+        patch.setattr(steps, "check_loss", broken)
         with pytest.raises(UsageError, match=r"the loss is nan at step 1 of .* nothing was written and earlier stages"):
             study(file, inputs / "out")
         n_stages = len(list((inputs / "out/stages").iterdir()))
@@ -494,16 +551,16 @@ def test_a_loss_that_is_no_number_is_one_line_and_keeps_what_was_trained(models:
 
 def test_no_space_is_one_line_and_loses_nothing(models: Path, inputs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The disk fills up at the fourth file of scores; with space again the study goes on behind the third."""
-    whole, n_calls = study_train.parquet, 0
+    whole, n_calls = Path.write_bytes, 0
 
-    def fills_up(frame: pl.DataFrame) -> bytes:
+    def fills_up(path: Path, content: bytes) -> int:
         nonlocal n_calls
-        n_calls += 1
-        if n_calls == 4:
+        n_calls += path.parent.name == "predictions"
+        if path.parent.name == "predictions" and n_calls == 4:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return whole(frame)
+        return whole(path, content)
 
-    monkeypatch.setattr(study_train, "parquet", fills_up)
+    monkeypatch.setattr(Path, "write_bytes", fills_up)
     with pytest.raises(OutputError, match="No space left on device") as caught:
         run_head(inputs, models)
     assert "\n" not in str(caught.value)
@@ -515,7 +572,7 @@ def test_no_space_is_one_line_and_loses_nothing(models: Path, inputs: Path, monk
 def test_report_only_of_another_study(models: Path, inputs: Path) -> None:
     run_head(inputs, models)
     more = study_values(models, "head", seeds=[1, 2])
-    with pytest.raises(InputError, match=r"holds nothing of arm 'student', seed 2 and 3 more"):
+    with pytest.raises(InputError, match=r"holds nothing of arm 'A large', seed 2 and 3 more"):
         study_again(inputs / "out", write_study(inputs, more))
     with pytest.raises(InputError, match=r"holds no finished study \(predictions.parquet is missing\)"):
         study_again(inputs / "nowhere", write_study(inputs, more))
@@ -523,8 +580,12 @@ def test_report_only_of_another_study(models: Path, inputs: Path) -> None:
 
 def test_the_folder_of_another_study_is_not_taken_without_being_told(models: Path, inputs: Path) -> None:
     run_head(inputs, models)
-    with pytest.raises(OutputError, match="--overwrite"):
+    with pytest.raises(OutputError, match=r"out holds a study of other inputs, settings or version.* --overwrite"):
         run_head(inputs, models, seeds=[3])
+    (inputs / "out/plan.json").unlink()
+    with pytest.raises(OutputError, match="out is in use and is no folder of a study"):
+        run_head(inputs, models)
+    (inputs / "out/plan.json").write_text("{}")
     file = write_study(inputs, study_values(models, "head", seeds=[3]))
     result = study(file, inputs / "out", overwrite=True)
     assert {entry.seed for entry in result.ledger} == {3}
@@ -535,8 +596,6 @@ def test_an_overwritten_study_has_no_arm_of_old_weights(models: Path, inputs: Pa
     old = {path: path.read_bytes() for path in (inputs / "out/arms").glob("*/seed-1/head.safetensors")}
     values = study_values(models, "head", seeds=[1], training={"epochs": 5, "learning_rate": 1e-3})
     result = study(write_study(inputs, values), inputs / "out", overwrite=True)
-    from auditkit.train.folders import model_digest
-
     assert all(path.read_bytes() != content for path, content in old.items())
     assert {e.arm: model_digest(inputs / "out" / e.folder) for e in result.ledger} == {
         e.arm: e.weights_digest for e in result.ledger

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from train_support import BENIGN, HARMFUL, OPTIMIZER, make_prompts, save_bert
+from train_support import BENIGN, HARMFUL, make_prompts, save_bert, stage_run
 
 from auditkit.errors import InputError, LabelError, UsageError
 from auditkit.study_records.settings import Stage, Trainable
@@ -174,12 +179,75 @@ def test_a_classifier_teaches_by_its_logits(tmp_path: Path) -> None:
     assert (found.digest, found.template_digest) == (model_digest(folder), "")
 
 
+def test_what_a_guard_says_is_kept_by_its_digest_and_the_texts(
+    guard: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    classifier = save_bert(tmp_path / "theirs", labels={0: "unsafe", 1: "safe"}, seed=4)
+    cache, texts = tmp_path / "kept", ["bomb", "cake"]
+    for folder in (guard, classifier):
+        first = teachers.from_guard(str(folder), texts, max_tokens=40, cache=cache)
+        with monkeypatch.context() as patch:
+            for name in ("score", "score_generative"):
+                patch.setattr(teachers, name, lambda *_, **__: pytest.fail("scored again"))
+            again = teachers.from_guard(str(folder), texts, max_tokens=40, cache=cache)
+        assert np.array_equal(again.values, first.values)
+        assert dataclasses.replace(again, values=first.values) == first
+    assert len(list(cache.iterdir())) == 2
+    teachers.from_guard(str(guard), texts[::-1], max_tokens=40, cache=cache)
+    teachers.from_guard(str(guard), texts, max_tokens=39, cache=cache)
+    teachers.from_guard(str(guard), texts, max_tokens=40, template=Template("user :", "safe unsafe"), cache=cache)
+    assert len(list(cache.iterdir())) == 5
+    for path in cache.iterdir():
+        path.write_bytes(b"broken")
+    with pytest.raises(InputError, match="the cached logits cannot be read"):
+        teachers.from_guard(str(guard), texts, max_tokens=40, cache=cache)
+
+
+FROM_HUB = """
+import json, sys
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from auditkit.study_records.settings import ModelSpec
+from auditkit.train import models, teachers
+out = Path(sys.argv[1])
+found = [teachers.from_guard("org/guard", ["bomb"], max_tokens=16, revision=revision) for revision in ("", "v1")]
+bases = [models.base_folder(ModelSpec("m", "org/guard", at), 1, out / f"b{at}") for at in ("", "v1")]
+print(json.dumps([one.source for one in (*found, *bases)]))
+"""
+
+
+def test_a_model_of_the_hub_is_named_with_the_commit_that_was_read(tmp_path: Path) -> None:
+    """From a cache as the Hub's client lays it out, offline: a branch and a tag, each meaning a commit."""
+    repo, commits = tmp_path / "cache/hub/models--org--guard", {"main": "a" * 40, "v1": "b" * 40}
+    (repo / "refs").mkdir(parents=True)
+    for seed, (name, commit) in enumerate(commits.items()):
+        save_bert(repo / "snapshots" / commit, labels={0: "safe", 1: "unsafe"}, seed=seed)
+        (repo / "refs" / name).write_text(commit)
+    environment = {**os.environ, "HF_HOME": str(tmp_path / "cache"), "HF_HUB_OFFLINE": "1"}
+    environment = {
+        key: value for key, value in environment.items() if key not in ("HF_HUB_CACHE", "TRANSFORMERS_CACHE")
+    }
+    command = [sys.executable, "-c", FROM_HUB, str(tmp_path)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1]) == [f"org/guard@{letter * 40}" for letter in "abab"]
+
+
+def test_a_folder_has_no_revision(guard: Path) -> None:
+    with pytest.raises(UsageError, match="is a folder and has no revision 'v1'; leave the revision out"):
+        teachers.from_guard(str(guard), ["bomb"], max_tokens=40, revision="v1")
+
+
 def test_an_arm_teaches_fine_tuned_or_as_a_head(base: Checkpoint, tmp_path: Path) -> None:
     texts, hard = make_prompts(16)
     assert teachers.from_arm(base.folder, texts, max_tokens=16).digest == base.digest
     found = features(base.folder, texts, max_tokens=16, cache=tmp_path / "cache")
     stage = Stage("A", trainable=Trainable("head"))
-    train_head_stage(None, stage, found, hard, None, optimizer=OPTIMIZER, seed=1, out=tmp_path / "head")
+    train_head_stage(None, found, stage_run(stage, hard, tmp_path / "head"))
     soft = teachers.from_arm(tmp_path / "head", texts, max_tokens=16, features=found)
     assert np.array_equal(soft.values, score_head(tmp_path / "head", found).logits)
     with pytest.raises(InputError, match="train the teacher before its students"):

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from train_support import OPTIMIZER, make_prompts
+from train_support import OPTIMIZER, make_prompts, stage_run
 
 from auditkit.errors import InputError, OutputError, UsageError
 from auditkit.study_records.settings import ModelSpec, Stage, Teacher, Trainable
@@ -71,7 +71,7 @@ def test_a_broken_cache_is_one_line(base: Checkpoint, prompts: Prompts, tmp_path
 def test_a_head_learns_and_its_share_is_that_of_the_whole_model(
     base: Checkpoint, found: Features, prompts: Prompts, tmp_path: Path
 ) -> None:
-    record = train_head_stage(None, STAGE, found, prompts[1], None, optimizer=OPTIMIZER, seed=1, out=tmp_path / "a")
+    record = train_head_stage(None, found, stage_run(STAGE, prompts[1], tmp_path / "a"))
     texts, labels = make_prompts(40, seed=5)
     new = features(base.folder, texts, max_tokens=16, cache=tmp_path / "cache")
     scores = score_head(tmp_path / "a", new)
@@ -86,7 +86,7 @@ def test_a_head_learns_and_its_share_is_that_of_the_whole_model(
 
 def test_the_same_seed_gives_the_same_head(found: Features, prompts: Prompts, tmp_path: Path) -> None:
     records = [
-        train_head_stage(None, STAGE, found, prompts[1], None, optimizer=OPTIMIZER, seed=seed, out=tmp_path / name)
+        train_head_stage(None, found, stage_run(STAGE, prompts[1], tmp_path / name, seed=seed))
         for name, seed in (("a", 1), ("b", 1), ("c", 2))
     ]
     assert records[0].weights_digest == records[1].weights_digest != records[2].weights_digest
@@ -94,21 +94,17 @@ def test_the_same_seed_gives_the_same_head(found: Features, prompts: Prompts, tm
 
 
 def test_stages_continue_and_the_last_one_decides(found: Features, prompts: Prompts, tmp_path: Path) -> None:
-    first = train_head_stage(None, STAGE, found, prompts[1], None, optimizer=OPTIMIZER, seed=1, out=tmp_path / "a")
-    second = train_head_stage(
-        tmp_path / "a", STAGE, found, 1 - prompts[1], None, optimizer=OPTIMIZER, seed=1, out=tmp_path / "b"
-    )
+    first = train_head_stage(None, found, stage_run(STAGE, prompts[1], tmp_path / "a"))
+    second = train_head_stage(tmp_path / "a", found, stage_run(STAGE, 1 - prompts[1], tmp_path / "b"))
     assert second.start_digest == first.weights_digest
     flags = score_head(tmp_path / "b", found).probabilities >= 0.5
     assert (flags == (prompts[1] == 0)).mean() > 0.8
 
 
 def test_a_patch_of_few_steps_stays_near_its_parent(found: Features, prompts: Prompts, tmp_path: Path) -> None:
-    train_head_stage(None, STAGE, found, prompts[1], None, optimizer=OPTIMIZER, seed=1, out=tmp_path / "a")
+    train_head_stage(None, found, stage_run(STAGE, prompts[1], tmp_path / "a"))
     patch = dataclasses.replace(STAGE, epochs=1.0, share=0.25, learning_rate=0.01)
-    record = train_head_stage(
-        tmp_path / "a", patch, found, 1 - prompts[1], None, optimizer=OPTIMIZER, seed=1, out=tmp_path / "p"
-    )
+    record = train_head_stage(tmp_path / "a", found, stage_run(patch, 1 - prompts[1], tmp_path / "p"))
     assert (record.n_rows, record.n_steps) == (16, 2)
     moved = score_head(tmp_path / "p", found).probabilities - score_head(tmp_path / "a", found).probabilities
     assert 0 < np.abs(moved).max() < 0.2
@@ -121,24 +117,22 @@ def test_soft_hardened_and_shuffled_labels_reach_the_head(found: Features, promp
         [{}, {"is_hardened": True}, {"is_shuffled": True}, {"weight": 0.1}, {"temperature": 5.0}]
     ):
         stage = dataclasses.replace(STAGE, teacher=Teacher(column="p", **changes))  # type: ignore[arg-type]
-        record = train_head_stage(
-            None, stage, found, prompts[1], soft, optimizer=OPTIMIZER, seed=1, out=tmp_path / str(n)
-        )
+        record = train_head_stage(None, found, stage_run(stage, prompts[1], tmp_path / str(n), soft))
         digests.add(record.weights_digest)
     assert len(digests) == 5
 
 
 def test_a_finished_head_is_reused_and_another_refused(found: Features, prompts: Prompts, tmp_path: Path) -> None:
     out = tmp_path / "a"
-    first = train_head_stage(None, STAGE, found, prompts[1], None, optimizer=OPTIMIZER, seed=1, out=out)
-    assert train_head_stage(None, STAGE, found, prompts[1], None, optimizer=OPTIMIZER, seed=1, out=out) == first
+    first = train_head_stage(None, found, stage_run(STAGE, prompts[1], out))
+    assert train_head_stage(None, found, stage_run(STAGE, prompts[1], out)) == first
     assert finished_stage(out) == first
     with pytest.raises(OutputError, match="its settings or data differ"):
-        train_head_stage(None, STAGE, found, prompts[1], None, optimizer=OPTIMIZER, seed=2, out=out)
+        train_head_stage(None, found, stage_run(STAGE, prompts[1], out, seed=2))
 
 
 def test_features_of_another_encoder_are_refused(found: Features, prompts: Prompts, tmp_path: Path) -> None:
-    train_head_stage(None, STAGE, found, prompts[1], None, optimizer=OPTIMIZER, seed=1, out=tmp_path / "a")
+    train_head_stage(None, found, stage_run(STAGE, prompts[1], tmp_path / "a"))
     other = dataclasses.replace(found, encoder_digest="sha256:" + "0" * 64)
     with pytest.raises(InputError, match="its head belongs to the encoder"):
         score_head(tmp_path / "a", other)
@@ -149,7 +143,7 @@ def test_features_of_another_encoder_are_refused(found: Features, prompts: Promp
 def test_a_loss_that_is_no_number_leaves_nothing(found: Features, prompts: Prompts, tmp_path: Path) -> None:
     broken = dataclasses.replace(found, vectors=np.full_like(found.vectors, np.nan))
     with pytest.raises(UsageError, match="the loss is nan at step 1 of 80"):
-        train_head_stage(None, STAGE, broken, prompts[1], None, optimizer=OPTIMIZER, seed=1, out=tmp_path / "a")
+        train_head_stage(None, broken, stage_run(STAGE, prompts[1], tmp_path / "a"))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -167,15 +161,6 @@ def test_a_whole_arm_takes_well_under_a_second_of_work(tmp_path: Path) -> None:
     wide = Features(vectors, "d", "e", 22_713_216, 128, 0)
     stage, optimizer = dataclasses.replace(STAGE, epochs=5), dataclasses.replace(OPTIMIZER, batch_size=32)
     began = time.process_time()
-    record = train_head_stage(
-        None,
-        stage,
-        wide,
-        hard,
-        None,
-        optimizer=optimizer,
-        seed=1,
-        out=tmp_path / "a",
-    )
+    record = train_head_stage(None, wide, stage_run(stage, hard, tmp_path / "a", optimizer=optimizer))
     assert record.n_steps == 785
     assert time.process_time() - began < 3.0

@@ -38,6 +38,8 @@ RECORD = StageRecord(
     seconds=1.5,
     n_unlabelled=2,
     n_steps=32,
+    teacher_source="org/guard@0123abcd",
+    template_digest="sha256:p",
 )
 ENTRY = LedgerEntry(
     arm="a|b\n# **arm**",
@@ -87,6 +89,8 @@ def test_a_card_has_front_matter_and_says_where_everything_came_from() -> None:
         "mixed",
         "shuffled within hard-label class; temperature 2, weight 0.5",
         "sha256:t",
+        "| read from | org/guard@0123abcd |",
+        "| template's digest | sha256:p |",
         "sha256:d",
     ):
         assert fact in body
@@ -99,6 +103,15 @@ def test_a_card_has_front_matter_and_says_where_everything_came_from() -> None:
 def test_a_card_names_no_folder_as_base_model() -> None:
     entry = dataclasses.replace(ENTRY, model_source="/home/me/model")
     assert "base_model" not in model_card(entry)
+
+
+def test_a_card_says_that_its_arm_was_trained_on_the_contaminated_pool() -> None:
+    said = "trained on the contaminated pool, benchmark items included"
+    assert said not in model_card(ENTRY)
+    card = model_card(dataclasses.replace(ENTRY, is_raw=True))
+    assert said in card
+    assert "- contaminated" in card
+    assert "| training data | the contaminated pool |" in card
 
 
 # ---------------------------------------------------------------- keys
@@ -154,7 +167,7 @@ def test_the_code_is_part_of_the_versions(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_every_module_that_decides_numbers_is_part_of_the_code_digest(root: Path) -> None:
     modules = {path.stem for path in (root / "auditkit/train").glob("*.py")}
-    assert modules - set(ledger._CODE) == {"__init__", "card", "folders", "ledger", "teachers"}
+    assert modules - set(ledger._CODE) == {"__init__", "cache", "card", "folders", "ledger", "teachers"}
 
 
 @pytest.mark.parametrize(

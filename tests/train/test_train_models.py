@@ -144,3 +144,10 @@ def test_the_digest_covers_weights_tokenizer_and_config(base: Checkpoint, tmp_pa
             config |= {"hidden_act": "relu"} if change == "activation" else {"transformers_version": "0"}
             (folder / "config.json").write_text(json.dumps(config))
         assert (model_digest(folder) == base.digest) == (change == "idle"), change
+
+
+def test_a_revision_that_would_not_be_read_is_refused(spec: ModelSpec, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is a folder and has no revision 'v1'"):
+        base_folder(ModelSpec("tiny", spec.source, "v1"), 1, tmp_path / "a")
+    with pytest.raises(UsageError, match=r"'minilm' is read at revision 1110a243.*, not at 'v1'; leave the revision"):
+        base_folder(ModelSpec("large", "minilm", "v1"), 1, tmp_path / "b")

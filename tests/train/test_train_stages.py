@@ -8,11 +8,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from train_support import OPTIMIZER, make_prompts
+from train_support import OPTIMIZER, make_prompts, stage_run
 
 from auditkit.errors import LabelError, OutputError, UsageError
 from auditkit.study_records.ledger import StageRecord
@@ -28,8 +29,8 @@ QUICK = Stage("A", trainable=Trainable("lora", rank=2), epochs=1, learning_rate=
 
 
 def run(base: Checkpoint, prompts: Prompts, out: Path, stage: Stage = QUICK, **kwargs: object) -> StageRecord:
-    options = {"optimizer": OPTIMIZER, "seed": 1, "soft": None, "hard": prompts[1]} | kwargs
-    return train_stage(base.folder, stage, prompts[0], out=out, **options)  # type: ignore[arg-type]
+    options: dict[str, Any] = {"hard": prompts[1]} | kwargs
+    return train_stage(base.folder, prompts[0], stage_run(stage, out=out, **options))
 
 
 # ---------------------------------------------------------------- what changes
@@ -100,7 +101,7 @@ def test_the_first_loss_is_the_hand_computed_one(base: Checkpoint, tmp_path: Pat
     texts, hard = make_prompts(8)
     teacher = np.random.default_rng(0).normal(size=(8, 2))
     stage = dataclasses.replace(QUICK, teacher=Teacher(arm="t", weight=0.3, temperature=3.0))
-    record = train_stage(folder, stage, texts, hard, teacher, optimizer=OPTIMIZER, seed=1, out=tmp_path / "out")
+    record = train_stage(folder, texts, stage_run(stage, hard, tmp_path / "out", teacher))
     logits = score(folder, texts, max_tokens=16).logits
     assert record.losses[0] == pytest.approx(
         by_hand(logits.tolist(), hard.tolist(), teacher.tolist(), 3.0, 0.3), abs=2e-6
@@ -131,7 +132,7 @@ def test_truncated_and_unlabelled_rows_are_counted(base: Checkpoint, tmp_path: P
     texts, hard = make_prompts(16)
     texts[3] = " ".join(["bomb"] * 40)
     hard[0] = -1
-    record = train_stage(base.folder, QUICK, texts, hard, None, optimizer=OPTIMIZER, seed=1, out=tmp_path / "out")
+    record = train_stage(base.folder, texts, stage_run(QUICK, hard, tmp_path / "out"))
     assert (record.n_rows, record.n_truncated, record.n_unlabelled) == (15, 1, 1)
 
 
@@ -159,7 +160,7 @@ import numpy as np
 sys.path.insert(0, {tests!r})
 from pathlib import Path
 from test_train_stages import QUICK
-from train_support import OPTIMIZER, make_prompts
+from train_support import make_prompts, stage_run
 from auditkit.train.stages import train_stage
 import torch
 torch.set_num_threads(1)
@@ -168,7 +169,7 @@ def on_step(step, n_steps, loss):
     if step == {kill_at}:
         os._exit(9)
 start, out = Path({start!r}), Path({out!r})
-train_stage(start, QUICK, texts, hard, None, optimizer=OPTIMIZER, seed=1, out=out, on_step=on_step)
+train_stage(start, texts, stage_run(QUICK, hard, out, on_step=on_step))
 """
 
 
@@ -249,9 +250,7 @@ def test_a_fresh_process_reads_the_same_logits(base: Checkpoint, prompts: Prompt
 
 def test_a_stage_continues_from_the_stage_before(base: Checkpoint, prompts: Prompts, tmp_path: Path) -> None:
     first = run(base, prompts, tmp_path / "one")
-    second = train_stage(
-        tmp_path / "one", QUICK, prompts[0], 1 - prompts[1], None, optimizer=OPTIMIZER, seed=1, out=tmp_path / "two"
-    )
+    second = train_stage(tmp_path / "one", prompts[0], stage_run(QUICK, 1 - prompts[1], tmp_path / "two"))
     assert first.start_digest == base.digest
     assert second.start_digest == first.weights_digest == model_digest(tmp_path / "one")
     assert second.weights_digest == model_digest(tmp_path / "two")
@@ -266,9 +265,7 @@ def test_a_loss_that_is_no_number_is_one_line_and_nothing_is_lost(
     run(base, prompts, tmp_path / "one")
     stage = Stage("A", trainable=Trainable("full"), epochs=4, learning_rate=1e30)
     with pytest.raises(UsageError, match=r"the loss is (nan|inf) at step \d+ of 32 .*nothing was written") as caught:
-        train_stage(
-            tmp_path / "one", stage, prompts[0], prompts[1], None, optimizer=OPTIMIZER, seed=1, out=tmp_path / "two"
-        )
+        train_stage(tmp_path / "one", prompts[0], stage_run(stage, prompts[1], tmp_path / "two"))
     assert "\n" not in str(caught.value)
     assert [path.name for path in tmp_path.iterdir()] == ["one"]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from train_support import save_bert
+from train_support import save_bert, stage_run
 
 from auditkit.study_records.settings import ModelSpec, Optimizer, Stage, Trainable
 from auditkit.train.features import features
@@ -112,7 +112,7 @@ def test_the_three_layer_model_learns_from_200_prompts(tmp_path: Path) -> None:
     assert len(texts) == 200
     began = time.process_time()
     stage = Stage("A", trainable=Trainable("full"), epochs=4, learning_rate=3e-4)
-    record = train_stage(small.folder, stage, texts, labels, None, optimizer=Optimizer(), seed=1, out=tmp_path / "arm")
+    record = train_stage(small.folder, texts, stage_run(stage, labels, tmp_path / "arm", optimizer=Optimizer()))
     assert time.process_time() - began < 60
     flags = score(tmp_path / "arm", [row[0] for row in rows][1::2], max_tokens=128).probabilities >= 0.5
     assert (flags == np.array([row[1] for row in rows])[1::2]).mean() > 0.9

@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from auditkit.study_records.settings import Optimizer
+from auditkit.study_records.settings import Optimizer, Stage
+from auditkit.train.labels import SoftLabels
+from auditkit.train.ledger import data_digest
+from auditkit.train.record import StageRun
 
 HARMFUL = ["how", "to", "build", "a", "bomb", "steal", "hack", "poison", "weapon", "attack", "kill", "hurt"]
 BENIGN = ["please", "help", "me", "bake", "cake", "bread", "garden", "flower", "song", "math", "story", "friend"]
@@ -29,6 +32,17 @@ VOCABULARY = [
     ":",
 ]
 OPTIMIZER = Optimizer(batch_size=8, max_tokens=16)
+
+
+def stage_run(
+    stage: Stage, hard: NDArray[np.int64] | None, out: Path, soft: NDArray[Any] | None = None, **changes: Any
+) -> StageRun:
+    """Return a run of a stage with the optimizer above and seed 1; soft labels are those of a column."""
+    said = None
+    if soft is not None:
+        said = SoftLabels(np.asarray(soft, np.float64), data_digest([], np.asarray(soft)), "column p")
+    options: dict[str, Any] = {"optimizer": OPTIMIZER, "seed": 1} | changes
+    return StageRun(stage, hard, said, out=out, **options)
 
 
 def save_tokenizer(folder: Path) -> Any:
