@@ -7,8 +7,7 @@ oracle of the kernels; `tokenise` does the same to a shard at a time.
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
@@ -69,6 +68,8 @@ class Tokens:
         hashes: token hashes, uint64 [n_tokens].
         starts, ends: byte bounds of each token from its text's start, uint32 [n_tokens].
         offsets: where each text starts in `hashes`, int64 [n + 1].
+        sequences: one hash a text, of its whole token sequence: uint64 [n].
+        lengths: tokens a text: int64 [n].
     """
 
     text: NDArray[np.uint8]
@@ -77,19 +78,16 @@ class Tokens:
     starts: NDArray[np.uint32]
     ends: NDArray[np.uint32]
     offsets: NDArray[np.int64]
+    sequences: NDArray[np.uint64] = field(init=False)
+    lengths: NDArray[np.int64] = field(init=False)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    @cached_property
-    def sequences(self) -> NDArray[np.uint64]:
-        """One hash a text, of its whole token sequence: uint64 [n]."""
-        return sequence_hashes(self.hashes, self.offsets)
-
-    @cached_property
-    def lengths(self) -> NDArray[np.int64]:
-        """Tokens a text: int64 [n]."""
-        return np.diff(self.offsets)
+    def __post_init__(self) -> None:
+        # Not cached properties: Python 3.11 has one lock for a property of all instances, and shards run in threads.
+        object.__setattr__(self, "sequences", sequence_hashes(self.hashes, self.offsets))
+        object.__setattr__(self, "lengths", np.diff(self.offsets))
 
     def canonical(self, index: int) -> str:
         """Return the canonical text of one text."""
