@@ -22,13 +22,13 @@ def prompt_texts(texts: pl.DataFrame, settings: ReadSettings) -> pl.DataFrame:
     """Return the texts of frame tables.TEXTS that are prompts, in the same order.
 
     Of a chat the user's turns, of other columns those that hold no answer ("response", "chosen", "output", ...) and no
-    system prompt; of a row that would be left without a text, all. Where fields or roles were asked for, what was read
-    is what is meant, and all of it is returned.
+    system prompt; of a row that would be left without a text, all. Fields that were asked for are prompts whatever
+    they are called, and roles that were asked for are prompts whoever they are.
     """
     tables.check(texts, tables.TEXTS, "prompt_texts")
-    if settings.fields or settings.roles:
+    if settings.roles:
         return texts
-    fields = texts["field"].unique().to_list()
+    fields = [] if settings.fields else texts["field"].unique().to_list()
     beside = [field for field in fields if _is_beside(field)]
     is_prompt = (
         pl.when(pl.col("role").is_null()).then(~pl.col("field").is_in(beside)).otherwise(pl.col("role") == "user")

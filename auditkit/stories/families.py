@@ -23,8 +23,8 @@ def pool_families(pool: Any, settings: FamilySettings | None = None) -> pl.DataF
     pairs: where A is like B and B like C, all three are one family, though A and C may be unlike, for only then can no
     near pair come apart. So a chain of small edits is one family, and a family may hold opposite labels.
 
-    Of a row its prompts count (see read/prompts.py), or the fields and roles that were asked for; of several prompts
-    those of five tokens and more, or the longest. Not counted is how often a part recurs in the pool, which may turn
+    Of a row its prompts count (see read/prompts.py); of several prompts those of five tokens and more, or the longest.
+    Not counted is how often a part recurs in the pool, which may turn
     an audit's partial matches to review: families rather join too much than too little. Frames with a template that a
     twentieth of all prompts share are told apart by what is each one's own, as in an audit.
 

@@ -36,8 +36,7 @@ class FamilySettings:
     """What makes two rows near.
 
     Attributes:
-        read: what of the pool is read. Where fields or roles are named, all texts of those count; else the prompts do
-            (see read/prompts.py).
+        read: what of the pool is read; of that the prompts count (see read/prompts.py).
         rules: a rules file, Rules, or None for the audit's defaults.
         join_numbers: whether texts that are near but for a number ("Road 1506", "Road 1507") are one family. The audit
             takes them for different questions, and so does this by default.

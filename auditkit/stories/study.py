@@ -21,7 +21,7 @@ from auditkit.run.plan import PLAN, claim_folder
 from auditkit.split.groups import assign
 from auditkit.stories.arms import order_arms
 from auditkit.stories.near import FamilySettings, self_join
-from auditkit.stories.study_data import benchmark_prompts, draw, read_prompts, read_settings
+from auditkit.stories.study_data import benchmark_prompts, draw, read_prompts, read_settings, strata_of
 from auditkit.stories.study_file import load_study
 from auditkit.stories.study_frames import Frames, write_file
 from auditkit.stories.study_gate import audit_earlier_pools, clean_pool, excluded_items
@@ -111,10 +111,8 @@ def sides_of(prompts: pl.DataFrame, settings: StudySettings) -> pl.DataFrame:
     rows = prompts.select("pool", "row")
     numbered = rows.with_columns(near.text_of.alias("text")).drop_nulls("text")
     families = family_frame(rows, numbered, near.links)["family"]
-    parts = [pl.col(name).cast(pl.String).fill_null("?") for name in ("label_a", "label_b", "source")]
-    strata = prompts.select(pl.concat_str(parts, separator="\0")).to_series()
     shares = dict(zip(SIDES, (settings.train, settings.dev, settings.test), strict=True))
-    sides = assign(families.to_list(), strata.to_list(), shares, settings.split_seed)
+    sides = assign(families.to_list(), strata_of(prompts).to_list(), shares, settings.split_seed)
     found = prompts.with_columns(pl.Series("set", sides), families.alias("group"))
     for side in ("dev", "test"):
         labels = found.filter(pl.col("set") == side)

@@ -18,7 +18,7 @@ from audit_support import jsonl
 from study_support import CELLS, save_guard, save_model, study_values, write_inputs, write_study
 
 from auditkit import tables
-from auditkit.errors import InputError, LabelError, OutputError, StaleAuditError, UsageError
+from auditkit.errors import FieldError, InputError, LabelError, OutputError, StaleAuditError, UsageError
 from auditkit.report import study_json
 from auditkit.stories import study_gate, study_train
 from auditkit.stories.study import study
@@ -476,7 +476,8 @@ def test_one_class_of_labels(models: Path, inputs: Path) -> None:
 def test_labels_without_a_map(models: Path, inputs: Path) -> None:
     rows = [{**row, "block": "stop" if row["block"] else "go"} for row in lines(inputs / "pool.jsonl")]
     jsonl(inputs / "pool.jsonl", rows)
-    with pytest.raises(LabelError, match=r"has the labels none \(140 unmapped: .*, expected both 0 and 1") as caught:
+    told = r"policy block: none of the 146 values of column 'block' is a known label \(146 unmapped: .*; map them"
+    with pytest.raises(LabelError, match=told) as caught:
         run_head(inputs, models)
     assert "\n" not in str(caught.value)
 
@@ -506,7 +507,7 @@ def test_a_teacher_column_that_is_no_probability(models: Path, inputs: Path) -> 
 
 def test_a_missing_source_column(models: Path, inputs: Path) -> None:
     pool = {"path": ["pool.jsonl"], "text": ["text"], "source": "origin"}
-    with pytest.raises(InputError, match="no column 'origin' for the sources"):
+    with pytest.raises(FieldError, match="no source column 'origin'"):
         run_head(inputs, models, pool=pool)
 
 
