@@ -146,7 +146,7 @@ def _check_labels(rows: pl.DataFrame, settings: ReadSettings, counts: Mapping[st
             raise LabelError(
                 f"policy {rule.policy}: none of the {len(rows):,} values of column '{show_name(rule.column)}' is a "
                 f"known label ({unmapped(rule.policy, counts) or 'all are null'}); map them, for example "
-                f"{rule.policy}={rule.column}:VALUE=1,VALUE=0"
+                f"{rule.policy}={rule.column}:VALUE=1,VALUE=0 (in a study file values = {{ VALUE = 1, VALUE = 0 }})"
             )
 
 
