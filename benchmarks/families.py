@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import sys
 import time
 from pathlib import Path
 
 import numpy as np
 import polars as pl
+from machine import machine
 from rapidfuzz import process
 from rapidfuzz.distance import Indel
 
@@ -108,8 +107,7 @@ def main() -> None:
     parser.add_argument("--sample", type=int, default=100)
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "families.json")
     arguments = parser.parse_args()
-    machine = {"system": platform.system(), "n_cores": os.cpu_count(), "load_before": round(os.getloadavg()[0], 2)}
-    content = {"what": __doc__.partition("\n")[0], "machine": machine, "versions": versions(has_encoder=False)}
+    content = {"what": __doc__.partition("\n")[0], "machine": machine(), "versions": versions(has_encoder=False)}
     result = measure(arguments.pool, arguments.sample)
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     arguments.out.write_text(json.dumps(content | result, indent=2) + "\n", "utf-8")

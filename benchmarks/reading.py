@@ -13,8 +13,6 @@ import csv
 import gzip
 import importlib.metadata
 import json
-import os
-import platform
 import sys
 import tempfile
 import time
@@ -24,6 +22,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import zstandard
+from machine import machine
 
 from auditkit.read import open_pool, read_texts
 from auditkit.records import ReadSettings
@@ -108,17 +107,6 @@ def measure(folder: Path, texts: list[str]) -> dict[str, object]:
         "plain_read_megabytes_per_second": round(plain, 1),
         "formats": formats,
     }
-
-
-def machine() -> dict[str, object]:
-    """Return what the figures were measured on."""
-    model = platform.processor()
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        names = [line for line in info.read_text().splitlines() if line.startswith("model name")]
-        model = names[0].partition(": ")[2] if names else model
-    load = round(os.getloadavg()[0], 2)  # what else the machine did in the minute before
-    return {"system": platform.system(), "processor": model, "n_cores": os.cpu_count(), "load_before": load}
 
 
 def main() -> None:

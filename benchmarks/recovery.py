@@ -15,8 +15,6 @@ import argparse
 import importlib.metadata
 import json
 import math
-import os
-import platform
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -24,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from machine import machine
 from scipy.stats import norm
 
 from auditkit.evaluate.correlations import compare_dependent, pearson_interval, permutation_p
@@ -244,10 +243,6 @@ def everything(n: int) -> Iterator[tuple[str, dict[str, float]]]:
         for simulate in simulations:
             found |= repeat(simulate, n)
         yield kind, found
-
-
-def machine() -> dict[str, object]:
-    return {"system": platform.system(), "machine": platform.machine(), "n_cores": os.cpu_count()}
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
-from reading import machine
+from machine import machine
 
 from auditkit.stories.arms import with_controls
 from auditkit.stories.study import study
