@@ -167,17 +167,25 @@ def saved_dataset_tables(folder: Path, source: Source, batch_bytes: int) -> Iter
 
 
 def _grouped(batches: Any, schema: Any, batch_bytes: int) -> Iterator[Any]:
-    """Yield tables of about `batch_bytes` from record batches, which may be smaller or larger."""
+    """Yield tables of about `batch_bytes` (less than twice as much) from record batches, smaller or larger."""
     held: list[Any] = []
     size = 0
     for batch in batches:
         held.append(batch)
         size += batch.nbytes
         if size >= batch_bytes:
-            yield from table_batches(pa.Table.from_batches(held, schema=schema), batch_bytes)
+            yield from _cut(held, schema, size, batch_bytes)
             held, size = [], 0
     if held:
-        yield from table_batches(pa.Table.from_batches(held, schema=schema), batch_bytes)
+        yield from _cut(held, schema, size, batch_bytes)
+
+
+def _cut(held: list[Any], schema: Any, size: int, batch_bytes: int) -> Iterator[Any]:
+    table = pa.Table.from_batches(held, schema=schema)
+    if size < 2 * batch_bytes:  # the little beyond would be a batch of its own
+        yield table
+    else:
+        yield from table_batches(table, batch_bytes)
 
 
 def table_batches(table: Any, batch_bytes: int) -> Iterator[Any]:
