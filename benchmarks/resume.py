@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 
 import pools
-from reading import machine
+from machine import machine
 
 from auditkit.run.versions import versions
 
