@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -17,13 +18,11 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
-def recovery() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("recovery", ROOT / "benchmarks" / "recovery.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def recovery() -> Iterator[ModuleType]:
+    with pytest.MonkeyPatch.context() as patch:
+        # A script finds the modules beside it.
+        patch.syspath_prepend(ROOT / "benchmarks")
+        yield importlib.import_module("recovery")
 
 
 def test_intervals_hold_the_truth(recovery: ModuleType) -> None:
