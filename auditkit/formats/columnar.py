@@ -80,13 +80,19 @@ def parquet_pieces(place: Path | str, source: Source) -> tuple[range | None, ...
         return (None,)
     with open_parquet(place, source.location) as parquet:
         sizes = [parquet.metadata.row_group(i).total_byte_size for i in range(parquet.metadata.num_row_groups)]
-    pieces, first, size = list[range](), 0, 0
-    for i, n_bytes in enumerate(sizes, 1):
-        size += n_bytes
-        if size >= PIECE_BYTES or i == len(sizes):
-            pieces.append(range(first, i))
-            first, size = i, 0
-    return tuple(pieces) if len(pieces) > 1 else (None,)
+    cut = runs(sizes, PIECE_BYTES)
+    return tuple(cut) if len(cut) > 1 else (None,)
+
+
+def runs(sizes: Sequence[int], limit: int) -> list[range]:
+    """Return the shortest runs of consecutive sizes that each sum to `limit` at least; the last may sum to less."""
+    found, first, total = list[range](), 0, 0
+    for i, size in enumerate(sizes, 1):
+        total += size
+        if total >= limit or i == len(sizes):
+            found.append(range(first, i))
+            first, total = i, 0
+    return found
 
 
 def parquet_tables(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -41,7 +40,6 @@ class LabelColumn:
     path: tuple[str, ...]
     is_seen: bool
     _named: set[str] = field(default_factory=set)
-    _unnamed: set[bytes] = field(default_factory=set)
 
     def read(self, batch: RecordBatch, tally: Tally) -> pl.Series:
         """Return the labels of the good records of a batch, and count nulls and unmapped values."""
@@ -99,19 +97,16 @@ class LabelColumn:
         return mapped.gather(indices.cast(pl.UInt32())).alias(self.rule.policy), unmapped
 
     def _name(self, unmapped: Counter[str], tally: Tally) -> None:
-        """Count unmapped values by name, the first MAX_VALUES distinct short ones; of the others how many are new."""
+        """Count unmapped values by name, the first MAX_VALUES distinct short ones; of the others the rows."""
         before = f"label {self.rule.policy} unmapped"
         for value, n in unmapped.items():
-            is_short = len(value) <= MAX_CHARACTERS and len(value.split()) <= MAX_WORDS
-            if is_short and (value in self._named or len(self._named) < MAX_VALUES):
+            if len(value) > MAX_CHARACTERS or len(value.split()) > MAX_WORDS:
+                tally.add(f"{before}: longer values", n)
+            elif value in self._named or len(self._named) < MAX_VALUES:
                 self._named.add(value)
                 tally.add(f"{before} value {_shown(value)}", n)
-                continue
-            digest = hashlib.blake2b(value.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-            if digest not in self._unnamed:
-                self._unnamed.add(digest)
-                kind = f"short values beyond the first {MAX_VALUES}" if is_short else "longer values"
-                tally.add(f"{before}: distinct {kind}")
+            else:
+                tally.add(f"{before}: short values beyond the first {MAX_VALUES}", n)
 
 
 def label_column(

@@ -24,6 +24,7 @@ from auditkit.errors import FieldError
 from auditkit.formats import read_records
 from auditkit.formats.fields import get_text, replace_text
 from auditkit.read import read_texts
+from auditkit.read.ids import NOT_COMPARED
 from auditkit.records import ReadSettings
 
 
@@ -226,6 +227,14 @@ def test_ids_that_come_again_in_later_shards(tmp_path: Path) -> None:
     batches = list(read_texts(source_of(str(path)), ReadSettings(shard_bytes=1000)))
     assert len(batches) > 20
     assert counts(batches)["duplicate id"] == 1500
+
+
+def test_ids_of_the_first_rows_only_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("auditkit.read.texts.MAX_COMPARED_ROWS", 4)
+    rows = [{"id": value, "text": "t"} for value in ("a", "a", None, "b", "a", None, "c")]
+    _, counted = read(rows)
+    assert counted["duplicate id"] == 1
+    assert counted[NOT_COMPARED] == 2
 
 
 def test_broken_rows_keep_their_numbers(tmp_path: Path) -> None:
