@@ -96,7 +96,7 @@ def paired(result: StudyResult, at: str) -> Grid:
         if r.point == at
         for pair in sorted(r.paired)
     ]
-    return Grid(("benchmark", "arm - its root", "difference in flag rate"), tuple(rows), 2)
+    return Grid(("benchmark", "arm - its root", "difference in flag rate, over seeds"), tuple(rows), 2)
 
 
 def flag_rates(result: StudyResult, at: str, arms: Sequence[Arm]) -> Grid:

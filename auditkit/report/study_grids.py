@@ -115,7 +115,7 @@ def thresholds(result: StudyResult, arms: Sequence[Arm]) -> Grid:
         by.setdefault((t.arm, t.point), []).append(number(t.threshold))
     points = words.in_order({t.point for t in result.thresholds}, POINTS)
     rows = [
-        (arm.name, *["; ".join(dict.fromkeys(by.get((arm.name, at), ["-"]))) for at in points])
+        (arm.name, *[words.per_seed(by.get((arm.name, at), [words.UNDEFINED])) for at in points])
         for arm in arms
         if any((arm.name, at) in by for at in points)
     ]

@@ -60,10 +60,7 @@ def stages(result: StudyResult) -> Grid:
             seeds, losses = merged.setdefault((entry.arm, str(place), *_stage(record)), ([], []))
             seeds.append(str(entry.seed))
             losses.append(number(record.losses[-1]) if record.losses else words.UNDEFINED)
-    rows = [
-        (key[0], ", ".join(seeds), *key[1:], "; ".join(dict.fromkeys(losses)))
-        for key, (seeds, losses) in merged.items()
-    ]
+    rows = [(key[0], ", ".join(seeds), *key[1:], words.per_seed(losses)) for key, (seeds, losses) in merged.items()]
     return Grid(headers, tuple(rows), 11)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from auditkit.report import study_words as words
@@ -41,7 +41,7 @@ def of_mapping(mapping: Mapping[str, Any], first: str, caption: str = "") -> lis
     flat = {
         key: thing for key, thing in nested.items() if not any(isinstance(part, Mapping) for part in thing.values())
     }
-    found += [(caption, _rows(flat, first))] if flat else []
+    found += [(f"{caption}, by {first}" if pairs else caption, _rows(flat, first))] if flat else []
     for key in words.in_order(set(nested) - set(flat), _FIRST):
         found += of_mapping(nested[key], first, f"{caption}: {words.title(key)}" if caption else words.title(key))
     return found
@@ -52,8 +52,29 @@ def _rows(flat: Mapping[str, Mapping[str, Any]], first: str) -> Grid:
     keys = words.in_order({key for row in flat.values() for key in row}, _FIRST)
     texts = [key for key in keys if any(isinstance(row.get(key), str) for row in flat.values())]
     keys = texts + [key for key in keys if key not in texts]
-    rows = [
-        (name, *[words.of_key(key, flat[name][key]) if key in flat[name] else words.UNDEFINED for key in keys])
-        for name in words.in_order(flat, _FIRST)
-    ]
+    rows = [(_row_title(name), *_cells(name, flat[name], keys)) for name in words.in_order(flat, _FIRST)]
+    if set(flat) <= set(words.RATES):
+        # Rates have a column for each benchmark, whose name is nobody's to change.
+        return Grid(("rate", *keys), tuple(rows), len(texts) + 1)
     return Grid((first, *map(words.title, keys)), tuple(rows), len(texts) + 1)
+
+
+def _row_title(name: str) -> str:
+    return words.title(name) if name in words.RATES else name
+
+
+def _cells(name: str, row: Mapping[str, Any], keys: Sequence[str]) -> list[str]:
+    """Return a row's cells; in a row of rates every number is one."""
+    rate = name if name in words.RATES else ""
+    return [words.of_key(rate or key, row[key]) if key in row else words.UNDEFINED for key in keys]
+
+
+def flattened(mapping: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a mapping whose mappings of plain values are part of it: {"move": {"x": 1}} is {"move: x": 1}."""
+    made: dict[str, Any] = {}
+    for key, thing in mapping.items():
+        if isinstance(thing, Mapping) and thing:
+            made |= {f"{words.title(key)}: {part}": value for part, value in thing.items()}
+        else:
+            made[key] = thing
+    return made

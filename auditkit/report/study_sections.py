@@ -12,7 +12,7 @@ from auditkit.report import study_ledger as ledger
 from auditkit.report import study_words as words
 from auditkit.report.grids import Grid
 from auditkit.report.phrases import count, counted
-from auditkit.report.study_mapping import of_mapping
+from auditkit.report.study_mapping import flattened, of_mapping
 from auditkit.study_records.results import POINTS, Estimate, StudyResult
 from auditkit.study_records.settings import Arm
 
@@ -58,7 +58,7 @@ def sections(result: StudyResult) -> tuple[Section, ...]:
         _points(result, table),
         _inheritance(result),
         _accuracy(result),
-        _mapping("Patches: how little moves how much", result.patches, "arm", ("share: of all parameters",)),
+        _patches(result),
         _mapping("Contamination of the pool, before and after", result.contamination, "benchmark"),
         _earlier_pools(result),
         _mapping("What contamination did to the scores", result.raw, "arm"),
@@ -272,6 +272,12 @@ def _earlier_pools(result: StudyResult) -> Section:
         blocks=_blocks(Block(benchmarks.earlier_pools(result))),
         notes=notes if result.earlier_pools else (),
     )
+
+
+def _patches(result: StudyResult) -> Section:
+    made = {arm: flattened(patch) if isinstance(patch, Mapping) else patch for arm, patch in result.patches.items()}
+    notes = ("Share: of all parameters. Move: of the flag rate, less that of the arm it was made from.",)
+    return _mapping("Patches: how little moves how much", made, "arm", notes)
 
 
 def _definitions(result: StudyResult) -> Section:

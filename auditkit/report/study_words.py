@@ -15,7 +15,36 @@ Side = Literal["a", "b", "mixed"]
 Key = tuple[str, str, str, str, str]  # arm, set, part, metric, point
 
 #: Shares that are said in percent wherever they stand; scores and rates of arms are decimals.
-_PERCENT = ("leak_rate", "pool_hit_rate", "reported_rate")
+RATES = ("leak_rate", "pool_hit_rate", "reported_rate")
+
+#: What a number smaller than this is but for the arithmetic: 0.
+_NOISE = 1e-12
+
+_TITLES = {
+    "value": "widest over narrowest",
+    "bound": "3 / n of the narrowest",
+    "is_bounded": "divided by 3 / n, for the narrowest range is smaller",
+    "n_trainable": "parameters changed",
+}
+_METRICS = {
+    "acc": "accuracy",
+    "acc_c": "accuracy on C",
+    "over_refusal": "over-refusal",
+    "auroc_concordant": "AUROC on C",
+    "agreement_auroc": "AUROC on D for A's labels",
+    "auprc_expected": "AUPRC, expected labels",
+    "auroc_expected": "AUROC, expected labels",
+    "f1_expected": "F1, expected labels",
+    "brier": "Brier score",
+    "ece": "expected calibration error",
+    "f10": "flag rate on D10",
+    "f01": "flag rate on D01",
+    "recall_c1": "recall on C1",
+    "fpr_c0": "false-positive rate on C0",
+    "recall_at_fpr": "recall on C1 at matched FPR",
+    "flag_rate_d10_at_fpr": "flag rate on D10 at matched FPR",
+    "flag_rate_d01_at_fpr": "flag rate on D01 at matched FPR",
+}
 
 
 def number(x: float | None, digits: int = 3) -> str:
@@ -24,6 +53,8 @@ def number(x: float | None, digits: int = 3) -> str:
         return UNDEFINED
     if isinstance(x, int):
         return count(x)
+    if abs(x) < _NOISE:
+        x = 0.0
     least = 0.5 * 10**-digits
     if 0 < abs(x) < least:
         return f"< {10**-digits:.{digits}f}" if x > 0 else f"> -{10**-digits:.{digits}f}"
@@ -73,7 +104,7 @@ def of_key(key: str, thing: Any) -> str:
     if key == "p" or key.startswith("p_") or key.endswith(("_p", "_q")):
         return probability(thing) if isinstance(thing, float) else number(thing)
     if isinstance(thing, float) or thing is None:
-        if key in _PERCENT:
+        if key in RATES:
             return percent(thing) if thing is not None else UNDEFINED
         return share(thing) if key in ("share", "patch_share", "trainable_share") else number(thing)
     if isinstance(thing, int) and not isinstance(thing, bool):
@@ -85,17 +116,16 @@ def of_key(key: str, thing: Any) -> str:
 
 def title(key: str) -> str:
     """Return a key as a person reads it: "n_rows" is "rows", "leak_rate" is "leak rate"."""
-    return key.removeprefix("n_").replace("_", " ") or key
+    return _TITLES.get(key) or key.removeprefix("n_").replace("_", " ") or key
 
 
 def metric(name: str, settings: StudySettings) -> str:
     """Return a metric as a person reads it: "over_refusal_a" is "over-refusal, harm"."""
     a, b = (policy.name for policy in settings.policies)
     stem, _, which = name.rpartition("_")
-    known = {"acc": "accuracy", "over_refusal": "over-refusal", "auroc_concordant": "AUROC on C"}
     if which not in ("a", "b"):
-        return known.get(name, title(name))
-    return f"{known.get(stem, title(stem))}, {a if which == 'a' else b}"
+        return _METRICS.get(name, title(name))
+    return f"{_METRICS.get(stem, title(stem))}, {a if which == 'a' else b}"
 
 
 def point(name: str, settings: StudySettings) -> str:
@@ -106,10 +136,15 @@ def point(name: str, settings: StudySettings) -> str:
         "best_f1_a": f"best F1 on dev, {a}",
         "best_f1_b": f"best F1 on dev, {b}",
         "matched_fpr": f"matched FPR {number(settings.fpr, 2)}",
-        "cost_a": f"a miss costs {settings.cost_ratio:g}, {a}",
-        "cost_b": f"a miss costs {settings.cost_ratio:g}, {b}",
+        "cost_a": f"cost ratio {settings.cost_ratio:g}, {a}",
+        "cost_b": f"cost ratio {settings.cost_ratio:g}, {b}",
     }
     return names.get(name, name)
+
+
+def per_seed(values: Sequence[str]) -> str:
+    """Return a value for each seed, "0.35; 0.41; 0.35", or the one that all have."""
+    return values[0] if len(set(values)) == 1 else "; ".join(values)
 
 
 def side(policy: str, settings: StudySettings) -> Side:
@@ -162,7 +197,8 @@ def trained(entry: LedgerEntry | None) -> str:
     if entry is None:
         return UNDEFINED
     parts = [
-        f"{s.trainable}: {share(s.n_trainable / s.n_parameters) if s.n_parameters else UNDEFINED}" for s in entry.stages
+        f"{s.trainable.partition(':')[0]}: {share(s.n_trainable / s.n_parameters) if s.n_parameters else UNDEFINED}"
+        for s in entry.stages
     ]
     return " > ".join(dict.fromkeys(parts)) or UNDEFINED
 

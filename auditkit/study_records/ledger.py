@@ -17,7 +17,7 @@ class StageRecord:
         n_rows: rows trained on; n_truncated of them were cut at max_tokens. n_unlabelled rows lack a label that the
             stage asks for and were left out.
         teacher_digest: digest of the teacher's weights or column; "" without a teacher.
-        teacher_source: where a teacher was read from, a model with its revision; template_digest: of a generative
+        teacher_source: where an outside teacher was read from, with its revision; template_digest: of a generative
             guard's template, "" without one.
         losses: mean loss of each twentieth of the steps (of each step where there are fewer).
         start_digest, weights_digest: digests of the checkpoint that it started from and of the one that it wrote.

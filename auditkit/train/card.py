@@ -96,8 +96,9 @@ def _stage(number: int, stage: StageRecord) -> str:
         kind = "made hard" if stage.is_hardened else "soft (probabilities)"
         kind += ", shuffled within hard-label class" if stage.is_shuffled else ""
         soft = f"{kind}; temperature {stage.temperature:g}, weight {stage.weight:g}"
-        rows[2:2] = [("teacher's labels", soft), ("read from", stage.teacher_source)]
-        rows[4:4] = [("teacher's digest", stage.teacher_digest), ("template's digest", stage.template_digest or "none")]
+        facts = [("read from", stage.teacher_source), ("template's digest", stage.template_digest)]
+        stated = [(name, value) for name, value in facts if value]
+        rows[2:2] = [("teacher's labels", soft), ("teacher's digest", stage.teacher_digest), *stated]
     return f"### Stage {number}\n\n{_table(rows)}"
 
 

@@ -23,7 +23,8 @@ class SoftLabels:
 
     Attributes:
         values: logits of not flagged and flagged [n, 2], or probabilities of flagged [n]; NaN where unknown. float64.
-        digest: of the teacher's weights, or of the column. `source` says where it was read from, with its revision.
+        digest: of the teacher's weights, or of the column. `source` says where it was read from, a model with its
+            revision; "" for an arm.
         template_digest: of a generative guard's template, "" without one.
     """
 

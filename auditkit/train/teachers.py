@@ -38,7 +38,7 @@ def from_arm(folder: Path, texts: Sequence[str], *, max_tokens: int, features: F
         if not (folder / "config.json").is_file():
             raise InputError(f"{folder}: holds no trained arm; train the teacher before its students")
         found = score(folder, texts, max_tokens=max_tokens)
-    return SoftLabels(found.logits, model_digest(folder), f"arm in {folder.name}", found.n_truncated)
+    return SoftLabels(found.logits, model_digest(folder), "", found.n_truncated)
 
 
 def from_guard(

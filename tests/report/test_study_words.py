@@ -22,6 +22,7 @@ from auditkit.study_records.settings import Stage, Teacher
         (0.0004, "< 0.001"),
         (-0.0004, "> -0.001"),
         (0.9996, "> 0.999"),
+        (-1e-17, "0.000"),
         (23.44, "23.4"),
         (-0.5, "-0.500"),
         (1082, "1,082"),
@@ -99,3 +100,23 @@ def test_a_mean_over_seeds_is_undefined_where_one_seed_is() -> None:
 
 def test_the_mean_of_a_thing_not_measured_is_undefined() -> None:
     assert words.pick(words.measured(fixtures.study()), "A small", "nonsense") == Estimate(None)
+
+
+def test_a_value_stands_for_each_seed_unless_all_have_one() -> None:
+    assert words.per_seed(["0.35", "0.41", "0.35"]) == "0.35; 0.41; 0.35"
+    assert words.per_seed(["0.50", "0.50"]) == "0.50"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("acc_a", "accuracy, harm"),
+        ("brier_b", "Brier score, block"),
+        ("acc_c", "accuracy on C"),
+        ("f10", "flag rate on D10"),
+        ("over_refusal_a", "over-refusal, harm"),
+        ("flag_rate", "flag rate"),
+    ],
+)
+def test_a_metric_is_named_in_words(name: str, text: str) -> None:
+    assert words.metric(name, fixtures.settings()) == text
