@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from auditkit.run.engine import Job, P, R
 
 #: Tasks in flight for each CPU of the cluster: one that runs, and one that is ready when it ends.
 TASKS_PER_CPU = 2
+#: Within so many seconds a cluster's head takes a connection.
+ANSWER_SECONDS = 10
 
 
 def run_ray(job: Job[P, Any, R], pieces: Sequence[P], workers: int, address: str) -> Iterator[tuple[P, R]]:
@@ -120,6 +123,7 @@ def _connected(ray: Any, address: str) -> Iterator[None]:
     if ray.is_initialized():
         yield
         return
+    _check_answers(address)
     try:
         ray.init(address=address or None, log_to_driver=False, logging_level="ERROR", include_dashboard=False)
     except (ConnectionError, ValueError, RuntimeError) as error:
@@ -131,3 +135,23 @@ def _connected(ray: Any, address: str) -> Iterator[None]:
         yield
     finally:
         ray.shutdown()
+
+
+def _check_answers(address: str) -> None:
+    """Check that something listens at HOST:PORT, since Ray itself tries for minutes.
+
+    Raises:
+        UsageError: nothing does, or the address is one of Ray's client, which does not stream results.
+    """
+    host, _, port = address.rpartition(":")
+    if address.startswith("ray://"):
+        raise UsageError(f"address {address}: results cannot be streamed to a Ray client; run this on a node of the "
+                         "cluster, with HOST:PORT of its head")  # fmt: skip
+    if not host or not port.isdecimal():
+        return
+    try:
+        socket.create_connection((host, int(port)), timeout=ANSWER_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        raise UsageError(
+            f"no Ray cluster at {address} ({error}); start one with ray start --head, or check --address"
+        ) from None

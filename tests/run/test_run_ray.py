@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,7 @@ from audit_support import jsonl
 from run_support import ITEMS, audit, parts, results, rows, settings
 
 import auditkit
-from auditkit.errors import BadRecordError, MissingExtraError
+from auditkit.errors import BadRecordError, MissingExtraError, UsageError
 from auditkit.formats import columnar
 
 NODE = {"num_cpus": 1, "object_store_memory": 80 << 20}
@@ -44,6 +45,19 @@ def test_without_ray_it_is_one_line(work: Path, monkeypatch: pytest.MonkeyPatch)
 def test_errors_come_back_from_other_machines(error: Exception) -> None:
     again = pickle.loads(pickle.dumps(error))
     assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
+
+
+@pytest.mark.ray
+@pytest.mark.filterwarnings("ignore")  # Ray's own
+def test_an_address_without_a_cluster_is_one_line(work: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    with pytest.raises(UsageError, match=f"no Ray cluster at {address} .*refused.*; start one with ray start"):
+        audit("out", "pool", run=auditkit.RunSettings(engine="ray", address=address))
+    with pytest.raises(UsageError, match="run this on a node of the cluster"):
+        audit("out", "pool", run=auditkit.RunSettings(engine="ray", address="ray://127.0.0.1:1"))
+    assert not Path("out").exists()
 
 
 @pytest.fixture(scope="module")
