@@ -3,7 +3,7 @@
 Each token of the vocabulary is embedded alone, in four views (encode.SentenceEncoder.token_views); the views are
 centred, scaled alike, and reduced together to their first principal components. Tokens are weighted by their rank in
 the vocabulary: SIF (Arora, Liang and Ma 2017, algorithm 1) with Zipf's law for the frequencies, as model2vec does.
-The table is made once a model, about 20 seconds on two cores, and kept in the user's cache folder.
+The table is made once a model, about half a minute on two cores, and kept in the user's cache folder.
 """
 
 from __future__ import annotations
