@@ -86,7 +86,12 @@ class Bench:
             "megabytes_per_second": round(megabytes / seconds, 1),
             "megabytes_per_processor_second": round(megabytes / processor, 1),
             "peak_megabytes": round(max(run.peak_megabytes for run in runs)),
+            "stages_of_last_run": self._stages(),
         }
+
+    def _stages(self) -> dict[str, float]:
+        timing = json.loads((self.work / "found" / "scaling" / "timing.json").read_text("utf-8"))
+        return {stage: round(seconds, 3) for stage, seconds in sorted(timing["seconds"].items())}
 
 
 # ---------------------------------------------------------------- bounds
