@@ -25,20 +25,18 @@ class ExactDetector:
 
     def index(self, items: ItemTexts) -> ExactIndex:
         """Return the table from sequence hash to distinct text."""
-        slots, stored = build_table(items.tokens.sequences, np.arange(len(items), dtype=np.int32))
-        return ExactIndex(slots, stored)
+        return ExactIndex(build_table(items.tokens.sequences, np.arange(len(items), dtype=np.int64)))
 
 
 @dataclass(frozen=True)
 class ExactIndex:
-    """Sequence hash -> distinct text, as an open-addressing table."""
+    """Sequence hash -> distinct text (kernels/table.py)."""
 
-    slots: NDArray[np.uint64]
-    stored: NDArray[np.int32]
+    table: NDArray[np.uint64]
 
     def scan(self, rows: Rows) -> pl.DataFrame:
         """Return pairs of equal sequence hash; verification compares the texts themselves."""
-        found = find_all(self.slots, self.stored, rows.tokens.sequences).astype(np.int64)
+        found = find_all(self.table, rows.tokens.sequences)
         unit = np.flatnonzero((found >= 0) & (rows.tokens.lengths > 0))
         return candidates("exact", unit, found[unit], np.zeros(len(unit), np.int64), rows.tokens.lengths[unit])
 

@@ -10,12 +10,22 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from auditkit.detect.protocol import Rows, candidates
+from auditkit.detect.protocol import Rows, candidates, grouped
 from auditkit.errors import UsageError
-from auditkit.kernels.minhash import band_keys, count_distinct, permutations, set_overlaps, signatures
-from auditkit.kernels.table import build_table, find_all
+from auditkit.kernels.minhash import (
+    MinHashArrays,
+    band_keys,
+    distinct_tokens,
+    permutations,
+    scan_sets,
+    signatures,
+)
+from auditkit.kernels.table import build_filter, build_table, pack_entries
 from auditkit.text.items import ItemTexts
 from auditkit.text.normalise import token_hash
+
+#: Texts signed at a time while an index is built, which bounds the memory of their signatures to 32 MB.
+_INDEX_STEP = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -63,64 +73,48 @@ class MinHashDetector:
         return choose_bands(self.jaccard, self.recall, self.n_permutations)
 
     def index(self, items: ItemTexts) -> MinHashIndex:
-        """Return the band tables of the distinct texts."""
+        """Return the band table of the distinct texts."""
         n_bands, n_rows = self.bands()
-        sizes = count_distinct(items.tokens.hashes, items.tokens.offsets)
         usable = np.flatnonzero((items.tokens.lengths >= self.min_tokens) & ~items.are_unspaced)
-        a, b = permutations(self.n_permutations, self.seed)
-        keys = band_keys(signatures(items.tokens.hashes, items.tokens.offsets, usable, a, b), n_bands, n_rows).ravel()
-        distinct, inverse = np.unique(keys, return_inverse=True)
-        order = np.argsort(inverse, kind="stable")
-        starts = np.zeros(len(distinct) + 1, np.int64)
-        np.cumsum(np.bincount(inverse, minlength=len(distinct)), out=starts[1:])
-        slots, stored = build_table(distinct, np.arange(len(distinct), dtype=np.int32))
-        return MinHashIndex(
-            slots, stored, starts, np.repeat(usable, n_bands)[order], sizes, _size_bounds(sizes[usable], self.jaccard),
-            n_bands, n_rows, items.tokens.hashes, items.tokens.offsets, self,
-        )  # fmt: skip
+        a, b = (values[: n_bands * n_rows] for values in permutations(self.n_permutations, self.seed))
+        keys = [
+            band_keys(signatures(items.tokens.hashes, items.tokens.offsets, texts, a, b), n_bands, n_rows).ravel()
+            for texts in np.split(usable, range(_INDEX_STEP, len(usable), _INDEX_STEP))
+        ]
+        distinct, starts, order = grouped(np.concatenate(keys))
+        item_tokens, item_offsets = distinct_tokens(items.tokens.hashes, items.tokens.offsets)
+        sizes = np.diff(item_offsets)[usable]
+        fewest, most = _size_bounds(sizes, self.jaccard)
+        arrays = MinHashArrays(
+            build_table(distinct, pack_entries(starts, np.zeros(len(distinct), np.bool_))),
+            build_filter(distinct),
+            np.repeat(usable, n_bands)[order].astype(np.int32),
+            item_tokens,
+            item_offsets,
+            a,
+            b,
+            n_bands,
+            fewest,
+            most,
+            _shared_needed(most + sizes.max(initial=0), self.jaccard),
+        )
+        return MinHashIndex(arrays, n_bands, n_rows, self)
 
 
 @dataclass(frozen=True)
 class MinHashIndex:
-    """Band key -> distinct texts, and the distinct texts' tokens."""
+    """Band key -> distinct texts, and the sets of their tokens."""
 
-    slots: NDArray[np.uint64]
-    stored: NDArray[np.int32]
-    starts: NDArray[np.int64]
-    texts: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-    bounds: tuple[int, int]
+    arrays: MinHashArrays
     n_bands: int
     n_rows: int
-    item_tokens: NDArray[np.uint64]
-    item_offsets: NDArray[np.int64]
     settings: MinHashDetector
 
     def scan(self, rows: Rows) -> pl.DataFrame:
-        """Return pairs that share a band; whole rows are the windows."""
-        sizes = count_distinct(rows.tokens.hashes, rows.tokens.offsets)
-        units = np.flatnonzero((sizes >= self.bounds[0]) & (sizes <= self.bounds[1]))
-        a, b = permutations(self.settings.n_permutations, self.settings.seed)
-        values = signatures(rows.tokens.hashes, rows.tokens.offsets, units, a, b)
-        entries = find_all(self.slots, self.stored, band_keys(values, self.n_bands, self.n_rows).ravel())
-        hit = np.flatnonzero(entries >= 0)
-        counts = self.starts[entries[hit] + 1] - self.starts[entries[hit]]
-        unit = np.repeat(units[hit // self.n_bands], counts)
-        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        text = self.texts[np.repeat(self.starts[entries[hit]], counts) + within]
-        pairs = self._at_threshold(rows, np.stack([unit, text], axis=1))
+        """Return pairs that share a band and reach the threshold; whole rows are the windows."""
+        pairs = scan_sets(rows.tokens.hashes, rows.tokens.offsets, self.arrays, 0, len(rows.tokens))
         first = np.zeros(len(pairs), np.int64)
         return candidates("minhash", pairs[:, 0], pairs[:, 1], first, rows.tokens.lengths[pairs[:, 0]])
-
-    def _at_threshold(self, rows: Rows, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the distinct pairs whose exact Jaccard similarity reaches the threshold, by integers."""
-        if len(pairs) == 0:
-            return np.empty((0, 2), np.int64)
-        packed = np.unique(pairs[:, 0] << 32 | pairs[:, 1])
-        pairs = np.stack([packed >> 32, packed & 0xFFFFFFFF], axis=1)
-        counts = set_overlaps(rows.tokens.hashes, rows.tokens.offsets, self.item_tokens, self.item_offsets, pairs)
-        threshold = Fraction(str(self.settings.jaccard))
-        return pairs[counts[:, 0] * threshold.denominator >= counts[:, 1] * threshold.numerator]
 
     def describe(self) -> dict[str, Any]:
         """Return bands, permutations used, the expected recall at the threshold, and the collision curve."""
@@ -192,3 +186,13 @@ def _size_bounds(sizes: NDArray[np.int64], jaccard: float) -> tuple[int, int]:
         return 1, 0
     exact = Fraction(str(jaccard))
     return int(-(-sizes.min() * exact // 1)), int(sizes.max() / exact)
+
+
+def _shared_needed(largest_sum: int, jaccard: float) -> NDArray[np.int64]:
+    """Return how many tokens two sets must share to reach the threshold, by the sum of their sizes.
+
+    shared / (sum - shared) >= n / d holds where shared >= sum * n / (n + d).
+    """
+    exact = Fraction(str(jaccard))
+    n, d = exact.numerator, exact.denominator
+    return np.array([-(-size * n // (n + d)) for size in range(largest_sum + 1)], np.int64)

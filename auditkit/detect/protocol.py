@@ -69,3 +69,16 @@ def candidates(
     return frame.with_columns(
         counts.alias("shared"), pl.lit(detector).alias("detector"), cosines.alias("cosine")
     ).select(tables.CANDIDATES.keys())
+
+
+def grouped(keys: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the distinct keys in order, where each one's places start in `order` (one more than keys), and `order`.
+
+    `order` holds the places 0 to len(keys) - 1 sorted by key; those of equal keys keep their order.
+    """
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    is_first = np.ones(len(keys), np.bool_)
+    is_first[1:] = ordered[1:] != ordered[:-1]
+    starts = np.flatnonzero(is_first)
+    return ordered[starts], np.append(starts, len(keys)), order

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from auditkit.detect.protocol import Rows, candidates
+from auditkit.detect.protocol import Rows, candidates, grouped
 from auditkit.kernels.hashing import EMPTY_SEQUENCE, extend_all
-from auditkit.kernels.seeds import scan_rows
-from auditkit.kernels.table import build_table
+from auditkit.kernels.overlap import sketch_texts
+from auditkit.kernels.seeds import SeedArrays
+from auditkit.kernels.table import build_filter, build_table, pack_entries
+from auditkit.kernels.windows import scan_rows
 from auditkit.text.items import ItemTexts
+
+_T = TypeVar("_T", np.uint64, np.int64)
 
 
 @dataclass(frozen=True)
@@ -42,34 +46,15 @@ class SeedDetector:
 
 @dataclass(frozen=True)
 class SeedIndex:
-    """The walk of growing grams (see kernels/seeds.py) and the items' sorted tokens."""
+    """The walk of growing grams and the items' words (see kernels/seeds.py and kernels/windows.py)."""
 
-    slots: NDArray[np.uint64]
-    stored: NDArray[np.int32]
-    posting_starts: NDArray[np.int64]
-    posting_texts: NDArray[np.int32]
-    posting_positions: NDArray[np.int32]
-    goes_on: NDArray[np.bool_]
-    item_tokens: NDArray[np.uint64]
-    item_offsets: NDArray[np.int64]
+    arrays: SeedArrays
+    n_grams: int
     settings: SeedDetector
 
     def scan(self, rows: Rows) -> pl.DataFrame:
         """Return windows that share enough tokens with an item."""
-        found = scan_rows(
-            rows.tokens.hashes,
-            rows.tokens.offsets,
-            self.slots,
-            self.stored,
-            self.posting_starts,
-            self.posting_texts,
-            self.posting_positions,
-            self.goes_on,
-            self.item_tokens,
-            self.item_offsets,
-            0,
-            len(rows.tokens),
-        )
+        found = scan_rows(rows.tokens.hashes, rows.tokens.offsets, self.arrays, 0, len(rows.tokens))
         return candidates("seeds", found[:, 0], found[:, 1], found[:, 2], found[:, 3], shared=found[:, 4])
 
     def describe(self) -> dict[str, Any]:
@@ -78,8 +63,8 @@ class SeedIndex:
             "max_texts_per_seed": self.settings.max_texts,
             "max_gram": self.settings.max_gram,
             "min_tokens": self.settings.min_tokens,
-            "n_seeds": len(self.posting_texts),
-            "n_grams": len(self.goes_on),
+            "n_seeds": len(self.arrays.postings),
+            "n_grams": self.n_grams,
         }
 
 
@@ -137,33 +122,56 @@ def _levels(
 
 
 def _texts_per_gram(gram: NDArray[np.uint64], text: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return for each place the number of distinct texts that have its gram."""
-    frame = pl.DataFrame({"gram": gram, "text": text})
-    return frame.select(pl.col("text").n_unique().over("gram").cast(pl.Int64)).to_series().to_numpy()
+    """Return for each place the number of distinct texts that have its gram. `text` does not descend."""
+    _, starts, order = grouped(gram)
+    ordered = text[order]
+    is_another = np.ones(len(gram), np.int64)
+    is_another[1:] = ordered[1:] != ordered[:-1]
+    is_another[starts[:-1]] = 1
+    owners = np.empty(len(gram), np.int64)
+    owners[order] = np.repeat(np.add.reduceat(is_another, starts[:-1]), np.diff(starts)) if len(gram) else 0
+    return owners
 
 
 def _assemble(levels: list[_Level], items: ItemTexts, settings: SeedDetector) -> SeedIndex:
-    grams = np.concatenate([level.grams for level in levels]) if levels else np.empty(0, np.uint64)
-    texts = np.concatenate([level.texts for level in levels]) if levels else np.empty(0, np.int64)
-    positions = np.concatenate([level.positions for level in levels]) if levels else np.empty(0, np.int64)
-    longer = np.unique(np.concatenate([level.longer for level in levels])) if levels else np.empty(0, np.uint64)
-    keys = np.union1d(grams, longer)
-    entry = np.searchsorted(keys, grams)
-    order = np.lexsort((positions, texts, entry))
-    starts = np.zeros(len(keys) + 1, np.int64)
-    np.cumsum(np.bincount(entry, minlength=len(keys)), out=starts[1:])
-    slots, stored = build_table(keys, np.arange(len(keys), dtype=np.int32))
-    tokens = items.tokens.hashes.copy()
-    for first, last in zip(items.tokens.offsets[:-1], items.tokens.offsets[1:], strict=True):
-        tokens[first:last].sort()
+    grams, starts, order = grouped(_joined([level.grams for level in levels], np.uint64))
+    postings = _joined([(level.texts << 32) - level.positions for level in levels], np.int64)[order]
+    longer = _joined([level.longer for level in levels], np.uint64)
+    only_go_on = np.setdiff1d(longer, grams, assume_unique=True)
+    # A single token that only goes on is no entry: the scan grows every token.
+    stored = np.setdiff1d(only_go_on, levels[0].longer if levels else only_go_on, assume_unique=True)
+    keys = np.concatenate([grams, stored])
+    spans = np.concatenate([starts, np.full(len(stored), starts[-1])])
+    entries = pack_entries(spans, np.isin(keys, longer, assume_unique=True))
+    vocabulary, words = _words(items.tokens.hashes)
     return SeedIndex(
-        slots,
-        stored,
-        starts,
-        texts[order].astype(np.int32),
-        positions[order].astype(np.int32),
-        np.isin(keys, longer),
-        tokens,
-        items.tokens.offsets,
+        SeedArrays(
+            build_table(keys, entries),
+            build_filter(keys),
+            postings,
+            build_table(vocabulary, np.arange(len(vocabulary), dtype=np.int64)),
+            len(vocabulary),
+            words,
+            items.tokens.offsets,
+            sketch_texts(words, items.tokens.offsets, len(vocabulary)),
+        ),
+        len(grams) + len(only_go_on),
         settings,
     )
+
+
+def _joined(parts: list[NDArray[_T]], dtype: type[_T]) -> NDArray[_T]:
+    """Return the arrays one after another, of no arrays an empty one."""
+    return np.concatenate([np.empty(0, dtype), *parts])
+
+
+def _words(hashes: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
+    """Return the distinct tokens, the most frequent first, and the number of each token among them."""
+    distinct, starts, order = grouped(hashes)
+    counts = np.diff(starts)
+    by_count = np.argsort(-counts, kind="stable")
+    rank = np.empty(len(distinct), np.int32)
+    rank[by_count] = np.arange(len(distinct), dtype=np.int32)
+    words = np.empty(len(hashes), np.int32)
+    words[order] = np.repeat(rank, counts)
+    return distinct[by_count], words

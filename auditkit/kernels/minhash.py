@@ -1,4 +1,4 @@
-"""MinHash signatures, bit for bit those of datasketch 2.0 (scheme "affine32"), and the keys of LSH bands.
+"""MinHash signatures, bit for bit those of datasketch 2.0 (scheme "affine32"), the keys of LSH bands, and the scan.
 
 A signature of a token set equals
     datasketch.MinHash(num_perm, seed, hashfunc=token_hash_32)
@@ -7,11 +7,15 @@ updated with its tokens, where token_hash_32 is the low half of kernels.hashing'
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from auditkit.kernels.compile import kernel
 from auditkit.kernels.hashing import EMPTY_SEQUENCE, extend
+from auditkit.kernels.sets import add_token, has_token, longest_text, make_set
+from auditkit.kernels.table import find, grown, may_hold, n_postings, posting_start
 
 MAX_HASH = np.uint32(0xFFFFFFFF)
 
@@ -24,6 +28,36 @@ def permutations(n_permutations: int, seed: int) -> tuple[NDArray[np.uint32], ND
 
 
 @kernel
+def _mixed(token: Any) -> Any:
+    """Return the low half of a token hash as datasketch mixes it: MurmurHash3's 32-bit finalizer, once."""
+    value = np.uint32(token & np.uint64(0xFFFFFFFF))
+    value = np.uint32(value ^ (value >> np.uint32(16)))
+    value = np.uint32(value * np.uint32(0x85EBCA6B))
+    value = np.uint32(value ^ (value >> np.uint32(13)))
+    value = np.uint32(value * np.uint32(0xC2B2AE35))
+    return np.uint32(value ^ (value >> np.uint32(16)))
+
+
+@kernel
+def _sign(
+    tokens: NDArray[np.uint64],
+    first: int,
+    last: int,
+    multipliers: NDArray[np.uint32],
+    increments: NDArray[np.uint32],
+    signature: NDArray[np.uint32],
+) -> None:
+    """Write the signature of tokens[first:last]: uint32 [n_permutations]."""
+    for p in range(len(multipliers)):
+        signature[p] = MAX_HASH
+    for t in range(first, last):
+        value = _mixed(tokens[t])
+        for p in range(len(multipliers)):
+            permuted = np.uint32(multipliers[p] * value + increments[p])
+            signature[p] = min(signature[p], permuted)
+
+
+@kernel
 def signatures(
     tokens: NDArray[np.uint64],
     offsets: NDArray[np.int64],
@@ -32,23 +66,20 @@ def signatures(
     increments: NDArray[np.uint32],
 ) -> NDArray[np.uint32]:
     """Return the signatures of the token sets of `rows`: uint32 of shape [len(rows), n_permutations]."""
-    n_permutations = len(multipliers)
-    result = np.full((len(rows), n_permutations), MAX_HASH, np.uint32)
+    result = np.empty((len(rows), len(multipliers)), np.uint32)
     for i in range(len(rows)):
-        row = rows[i]
-        for t in range(offsets[row], offsets[row + 1]):
-            value = np.uint32(tokens[t] & np.uint64(0xFFFFFFFF))
-            # datasketch mixes the input once with MurmurHash3's 32-bit finalizer.
-            value = np.uint32(value ^ (value >> np.uint32(16)))
-            value = np.uint32(value * np.uint32(0x85EBCA6B))
-            value = np.uint32(value ^ (value >> np.uint32(13)))
-            value = np.uint32(value * np.uint32(0xC2B2AE35))
-            value = np.uint32(value ^ (value >> np.uint32(16)))
-            for p in range(n_permutations):
-                permuted = np.uint32(multipliers[p] * value + increments[p])
-                if permuted < result[i, p]:
-                    result[i, p] = permuted
+        _sign(tokens, offsets[rows[i]], offsets[rows[i] + 1], multipliers, increments, result[i])
     return result
+
+
+@kernel
+def _write_band_keys(signature: NDArray[np.uint32], n_rows: int, keys: NDArray[np.uint64]) -> None:
+    """Write one key a band, of its number and its n_rows values; the bands side by side, since each step waits."""
+    for band in range(len(keys)):
+        keys[band] = extend(EMPTY_SEQUENCE, np.uint64(band))
+    for r in range(n_rows):
+        for band in range(len(keys)):
+            keys[band] = extend(keys[band], np.uint64(signature[band * n_rows + r]))
 
 
 @kernel
@@ -56,12 +87,133 @@ def band_keys(values: NDArray[np.uint32], n_bands: int, n_rows: int) -> NDArray[
     """Return one 64-bit key a band, of its signature values and its number: uint64 of shape [n, n_bands]."""
     result = np.empty((len(values), n_bands), np.uint64)
     for i in range(len(values)):
-        for band in range(n_bands):
-            key = extend(EMPTY_SEQUENCE, np.uint64(band))
-            for r in range(n_rows):
-                key = extend(key, np.uint64(values[i, band * n_rows + r]))
-            result[i, band] = key
+        _write_band_keys(values[i], n_rows, result[i])
     return result
+
+
+class MinHashArrays(NamedTuple):
+    """The index of m item texts as the kernels read it.
+
+    Attributes:
+        table: band key -> entry (kernels/table.py).
+        maybe: filter of its keys.
+        postings: item texts, int32 [n_postings].
+        item_tokens: distinct tokens of the item texts, uint64 [n_tokens].
+        item_offsets: where each text starts in `item_tokens`, int64 [m + 1].
+        multipliers, increments: of the permutations in use, uint32 [n_bands * n_rows].
+        n_bands: number of bands.
+        fewest, most: distinct tokens with which a row can reach the threshold with any item.
+        needed: shared tokens with which a pair reaches it, by the sum of the sizes of the two sets: int64 [n_sums].
+    """
+
+    table: NDArray[np.uint64]
+    maybe: NDArray[np.uint64]
+    postings: NDArray[np.int32]
+    item_tokens: NDArray[np.uint64]
+    item_offsets: NDArray[np.int64]
+    multipliers: NDArray[np.uint32]
+    increments: NDArray[np.uint32]
+    n_bands: int
+    fewest: int
+    most: int
+    needed: NDArray[np.int64]
+
+
+@kernel
+def _collect_set(
+    tokens: NDArray[np.uint64],
+    first: int,
+    last: int,
+    most: int,
+    slots: NDArray[np.uint64],
+    stamps: NDArray[np.int64],
+    stamp: int,
+    members: NDArray[np.uint64],
+) -> int:
+    """Write the distinct tokens of tokens[first:last]; return their number, or most + 1 where there are more."""
+    n = 0
+    for i in range(first, last):
+        if add_token(tokens[i], slots, stamps, stamp):
+            members[n] = tokens[i]
+            n += 1
+            if n > most:
+                break
+    return n
+
+
+@kernel
+def _gather_texts(
+    keys: NDArray[np.uint64],
+    table: NDArray[np.uint64],
+    maybe: NDArray[np.uint64],
+    postings: NDArray[np.int32],
+    texts: NDArray[np.int32],
+) -> tuple[int, NDArray[np.int32]]:
+    """Return how many times an item text has one of the keys, and the array that holds the texts, in any order."""
+    n = 0
+    for key in keys:
+        entry = find(table, key) if may_hold(maybe, key) else np.int64(-1)
+        if entry >= 0:
+            start, count = posting_start(entry), n_postings(entry)
+            if n + count > len(texts):
+                texts = grown(texts, n, n + count)
+            for p in range(count):
+                texts[n + p] = postings[start + p]
+            n += count
+    return n, texts
+
+
+@kernel
+def _count_members(
+    tokens: NDArray[np.uint64],
+    first: int,
+    last: int,
+    slots: NDArray[np.uint64],
+    stamps: NDArray[np.int64],
+    stamp: int,
+) -> int:
+    """Return how many of tokens[first:last] the set of this stamp holds."""
+    n = 0
+    for i in range(first, last):
+        n += has_token(tokens[i], slots, stamps, stamp)
+    return n
+
+
+@kernel
+def scan_sets(
+    tokens: NDArray[np.uint64], offsets: NDArray[np.int64], index: MinHashArrays, first_row: int, last_row: int
+) -> NDArray[np.int64]:
+    """Return pairs of rows [first_row, last_row) and item texts that share a band and reach the threshold.
+
+    Threads may scan with one index at once: all scratch is made here.
+
+    Returns:
+        int64 of shape [n, 2]: row and item text, sorted.
+    """
+    table, maybe, postings, item_tokens, item_offsets, multipliers, increments, n_bands, fewest, most, needed = index
+    slots, stamps = make_set(most + 1)
+    members = np.empty(most + 1, np.uint64)
+    signature, keys = np.empty(len(multipliers), np.uint32), np.empty(n_bands, np.uint64)
+    texts, found, n_found = np.empty(256, np.int32), np.empty((256, 2), np.int64), 0
+    for row in range(first_row, last_row):
+        size = _collect_set(tokens, offsets[row], offsets[row + 1], most, slots, stamps, row + 1, members)
+        if size < fewest or size > most:
+            continue
+        _sign(members, 0, size, multipliers, increments, signature)
+        _write_band_keys(signature, len(signature) // n_bands, keys)
+        n, texts = _gather_texts(keys, table, maybe, postings, texts)
+        texts[:n].sort()
+        for i in range(n):
+            if i > 0 and texts[i] == texts[i - 1]:
+                continue
+            first, last = item_offsets[texts[i]], item_offsets[texts[i] + 1]
+            shared = _count_members(item_tokens, first, last, slots, stamps, row + 1)
+            if shared >= needed[size + last - first]:
+                if n_found == len(found):
+                    found = grown(found, n_found, n_found + 1)
+                found[n_found, 0], found[n_found, 1] = row, texts[i]
+                n_found += 1
+    return found[:n_found].copy()
 
 
 @kernel
@@ -69,12 +221,29 @@ def count_distinct(tokens: NDArray[np.uint64], offsets: NDArray[np.int64]) -> ND
     """Return the number of distinct tokens a row. Shape [n_rows]."""
     n_rows = len(offsets) - 1
     result = np.zeros(n_rows, np.int64)
+    slots, stamps = make_set(longest_text(offsets, 0, n_rows))
     for row in range(n_rows):
-        ordered = np.sort(tokens[offsets[row] : offsets[row + 1]])
-        for i in range(len(ordered)):
-            if i == 0 or ordered[i] != ordered[i - 1]:
-                result[row] += 1
+        for i in range(offsets[row], offsets[row + 1]):
+            result[row] += add_token(tokens[i], slots, stamps, row + 1)
     return result
+
+
+@kernel
+def distinct_tokens(
+    tokens: NDArray[np.uint64], offsets: NDArray[np.int64]
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Return the tokens of each text without repetitions, and where each text starts among them."""
+    n_texts = len(offsets) - 1
+    kept, starts = np.empty(len(tokens), np.uint64), np.zeros(n_texts + 1, np.int64)
+    slots, stamps = make_set(longest_text(offsets, 0, n_texts))
+    n = 0
+    for text in range(n_texts):
+        for i in range(offsets[text], offsets[text + 1]):
+            if add_token(tokens[i], slots, stamps, text + 1):
+                kept[n] = tokens[i]
+                n += 1
+        starts[text + 1] = n
+    return kept[:n].copy(), starts
 
 
 @kernel
@@ -85,27 +254,17 @@ def set_overlaps(
     item_offsets: NDArray[np.int64],
     pairs: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """Return shared and united distinct tokens of (row, item) pairs: int64 of shape [n_pairs, 2].
-
-    Pairs are grouped by row, so that a row is sorted once.
-    """
+    """Return shared and united distinct tokens of (row, item) pairs: int64 of shape [n_pairs, 2]."""
     result = np.zeros((len(pairs), 2), np.int64)
-    last_row = -1
-    row = np.empty(0, np.uint64)
+    row_slots, row_stamps = make_set(longest_text(row_offsets, 0, len(row_offsets) - 1))
+    item_slots, item_stamps = make_set(longest_text(item_offsets, 0, len(item_offsets) - 1))
     for i in range(len(pairs)):
-        if pairs[i, 0] != last_row:
-            last_row = pairs[i, 0]
-            row = np.unique(row_tokens[row_offsets[last_row] : row_offsets[last_row + 1]])
-        item = np.unique(item_tokens[item_offsets[pairs[i, 1]] : item_offsets[pairs[i, 1] + 1]])
-        shared, a, b = 0, 0, 0
-        while a < len(row) and b < len(item):
-            if row[a] == item[b]:
-                shared += 1
-                a += 1
-                b += 1
-            elif row[a] < item[b]:
-                a += 1
-            else:
-                b += 1
-        result[i, 0], result[i, 1] = shared, len(row) + len(item) - shared
+        row, item, stamp = pairs[i, 0], pairs[i, 1], i + 1
+        for t in range(row_offsets[row], row_offsets[row + 1]):
+            result[i, 1] += add_token(row_tokens[t], row_slots, row_stamps, stamp)
+        for t in range(item_offsets[item], item_offsets[item + 1]):
+            if add_token(item_tokens[t], item_slots, item_stamps, stamp):
+                is_shared = has_token(item_tokens[t], row_slots, row_stamps, stamp)
+                result[i, 0] += is_shared
+                result[i, 1] += not is_shared
     return result

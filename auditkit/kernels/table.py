@@ -1,4 +1,8 @@
-"""An open-addressing hash table from 64-bit keys to 32-bit values: built once, read by every kernel."""
+"""An open-addressing hash table from 64-bit keys to values, a filter before it, and entries of postings.
+
+All are built once and read by every kernel. The filter answers most look-ups of keys that are not there; a key lies
+beside its value, so that a look-up costs one cache line.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,9 @@ from auditkit.kernels.compile import kernel
 #: Marks a free slot. A key that hashes to it is moved to 1, on both sides alike.
 FREE = np.uint64(0)
 
+LOW_HALF = np.uint64(0xFFFFFFFF)
+HALF = np.uint64(32)
+
 
 @kernel
 def _slot_key(key: Any) -> Any:
@@ -19,39 +26,116 @@ def _slot_key(key: Any) -> Any:
 
 
 @kernel
-def build_table(keys: NDArray[np.uint64], values: NDArray[np.int32]) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
-    """Return slots (keys, values) of a power-of-two size at most half full. Keys are distinct; values are >= 0."""
-    size = 16
-    while size < 2 * len(keys):
-        size *= 2
-    slots, stored = np.zeros(size, np.uint64), np.full(size, -1, np.int32)
-    mask = np.uint64(size - 1)
+def _first_slot(key: Any, n_slots: int) -> Any:
+    """Return the slot from which a key is looked for: the high half of its bits, scaled to the number of slots."""
+    return ((key >> HALF) * np.uint64(n_slots)) >> HALF
+
+
+@kernel
+def _next_slot(at: Any, n_slots: int) -> Any:
+    return at + np.uint64(1) if at + np.uint64(1) < np.uint64(n_slots) else np.uint64(0)
+
+
+@kernel
+def build_table(keys: NDArray[np.uint64], values: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return slots of key and value, two thirds of them taken: uint64 of shape [n_slots, 2].
+
+    Keys are distinct; values are >= 0.
+    """
+    n_slots = 8 + len(keys) + (len(keys) + 1) // 2
+    table = np.zeros((n_slots, 2), np.uint64)
     for i in range(len(keys)):
         key = _slot_key(keys[i])
-        at = key & mask
-        while slots[at] != FREE:
-            at = (at + np.uint64(1)) & mask
-        slots[at], stored[at] = key, values[i]
-    return slots, stored
+        at = _first_slot(key, n_slots)
+        while table[at, 0] != FREE:
+            at = _next_slot(at, n_slots)
+        table[at, 0], table[at, 1] = key, np.uint64(values[i])
+    return table
 
 
 @kernel
-def find(slots: NDArray[np.uint64], stored: NDArray[np.int32], key: Any) -> Any:
+def find(table: NDArray[np.uint64], key: Any) -> Any:
     """Return the value stored for `key`, or -1."""
-    mask = np.uint64(len(slots) - 1)
     wanted = _slot_key(key)
-    at = wanted & mask
-    while slots[at] != FREE:
-        if slots[at] == wanted:
-            return stored[at]
-        at = (at + np.uint64(1)) & mask
-    return np.int32(-1)
+    at = _first_slot(wanted, len(table))
+    while table[at, 0] != FREE:
+        if table[at, 0] == wanted:
+            return np.int64(table[at, 1])
+        at = _next_slot(at, len(table))
+    return np.int64(-1)
 
 
 @kernel
-def find_all(slots: NDArray[np.uint64], stored: NDArray[np.int32], keys: NDArray[np.uint64]) -> NDArray[np.int32]:
+def find_all(table: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDArray[np.int64]:
     """Return the value of each key, or -1. Shape [n_keys]."""
-    result = np.empty(len(keys), np.int32)
+    result = np.empty(len(keys), np.int64)
     for i in range(len(keys)):
-        result[i] = find(slots, stored, keys[i])
+        result[i] = find(table, keys[i])
+    return result
+
+
+# ---------------------------------------------------------------- filter
+
+#: Bits a key, at least: of keys that are not there one in eight passes at the most.
+BITS_A_KEY = 8
+WORD_SHIFT, BIT_MASK = np.uint64(6), np.uint64(63)
+
+
+@kernel
+def build_filter(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return a bit set with one bit a key (a Bloom filter of one hash): uint64 of shape [a power of two]."""
+    n_words = 1
+    while 64 * n_words < BITS_A_KEY * len(keys):
+        n_words *= 2
+    words = np.zeros(n_words, np.uint64)
+    for i in range(len(keys)):
+        words[(keys[i] >> WORD_SHIFT) & np.uint64(n_words - 1)] |= np.uint64(1) << (keys[i] & BIT_MASK)
+    return words
+
+
+@kernel
+def may_hold(words: NDArray[np.uint64], key: Any) -> Any:
+    """Return False where no key of the filter equals `key`."""
+    word = words[(key >> WORD_SHIFT) & np.uint64(len(words) - 1)]
+    return (word >> (key & BIT_MASK)) & np.uint64(1) != np.uint64(0)
+
+
+# ---------------------------------------------------------------- postings
+
+#: An entry is the first of its postings << 32 | their number << 1 | a mark.
+COUNT_MASK = 0x7FFFFFFF
+
+
+@kernel
+def pack_entries(starts: NDArray[np.int64], is_marked: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return entries of postings starts[i] to starts[i + 1], to be kept in a table. Shape [n]."""
+    entries = np.empty(len(is_marked), np.int64)
+    for i in range(len(entries)):
+        entries[i] = (starts[i] << 32) | ((starts[i + 1] - starts[i]) << 1) | np.int64(is_marked[i])
+    return entries
+
+
+@kernel
+def posting_start(entry: Any) -> Any:
+    """Return the first posting of an entry."""
+    return entry >> 32
+
+
+@kernel
+def n_postings(entry: Any) -> Any:
+    """Return the number of postings of an entry."""
+    return (entry >> 1) & COUNT_MASK
+
+
+@kernel
+def is_marked(entry: Any) -> Any:
+    """Return the mark of an entry, 0 or 1."""
+    return entry & 1
+
+
+@kernel
+def grown(array: Any, n: int, n_wanted: int) -> Any:
+    """Return an array twice as long, or of n_wanted where that is longer, that begins with array[:n]."""
+    result = np.empty((max(2 * len(array), n_wanted), *array.shape[1:]), array.dtype)
+    result[:n] = array[:n]
     return result

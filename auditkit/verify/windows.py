@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from auditkit.kernels.seeds import longest_runs
+from auditkit.kernels.runs import longest_runs
 from auditkit.text.normalise import Tokens
 from auditkit.text.spans import stretches, wholes
 from auditkit.verify.items import PreparedItems

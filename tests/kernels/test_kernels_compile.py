@@ -19,8 +19,8 @@ from auditkit.kernels import compile as compiling
 from auditkit.kernels.table import build_table, find_all
 import numpy as np
 assert compiling.CACHE_FOLDER is None and not compiling.is_warm()
-slots, stored = build_table(np.array([5, 9], np.uint64), np.array([1, 2], np.int32))
-assert find_all(slots, stored, np.array([9, 5, 4], np.uint64)).tolist() == [2, 1, -1]
+table = build_table(np.array([5, 9], np.uint64), np.array([1, 2], np.int64))
+assert find_all(table, np.array([9, 5, 4], np.uint64)).tolist() == [2, 1, -1]
 print("works")
 """
 

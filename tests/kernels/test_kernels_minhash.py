@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from strategies import token_lists
 
-from auditkit.kernels.minhash import band_keys, count_distinct, permutations, set_overlaps, signatures
+from auditkit.kernels.minhash import (
+    band_keys,
+    count_distinct,
+    distinct_tokens,
+    permutations,
+    set_overlaps,
+    signatures,
+)
 
 
 def flat(rows: list[list[str]]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
@@ -68,6 +75,13 @@ def test_signatures_are_of_the_rows_asked_for() -> None:
 @given(st.lists(token_lists, max_size=6))
 def test_distinct_tokens_are_counted_like_sets(rows: list[list[str]]) -> None:
     assert count_distinct(*flat(rows)).tolist() == [len(set(row)) for row in rows]
+
+
+@given(st.lists(token_lists, max_size=6))
+def test_distinct_tokens_stand_once_in_their_order(rows: list[list[str]]) -> None:
+    tokens, offsets = distinct_tokens(*flat(rows))
+    assert tokens.tolist() == [oracles.token_hash(token) for row in rows for token in dict.fromkeys(row)]
+    assert np.diff(offsets).tolist() == [len(set(row)) for row in rows]
 
 
 @given(st.lists(token_lists, min_size=1, max_size=4), st.lists(token_lists, min_size=1, max_size=4), st.data())

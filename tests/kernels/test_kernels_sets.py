@@ -1,0 +1,27 @@
+"""Sets on scratch memory are Python sets, and a new stamp empties them."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from auditkit.kernels.sets import add_token, has_token, longest_text, make_set
+
+tokens = st.lists(st.one_of(st.integers(0, 3), st.integers(0, 2**64 - 1), st.sampled_from([0, 64, 128])), max_size=30)
+
+
+@given(st.lists(tokens, max_size=4), tokens)
+def test_a_scratch_set_is_a_set(texts: list[list[int]], asked: list[int]) -> None:
+    slots, stamps = make_set(max((len(text) for text in texts), default=0))
+    for stamp, text in enumerate(texts, start=1):
+        truth: set[int] = set()
+        for token in text:
+            assert add_token(np.uint64(token), slots, stamps, stamp) == (token not in truth)
+            truth.add(token)
+        assert [has_token(np.uint64(token), slots, stamps, stamp) for token in asked] == [t in truth for t in asked]
+
+
+def test_the_longest_text_is_that_of_the_range() -> None:
+    offsets = np.array([0, 5, 5, 8, 20])
+    assert [longest_text(offsets, 0, 4), longest_text(offsets, 1, 3), longest_text(offsets, 2, 2)] == [12, 3, 0]
