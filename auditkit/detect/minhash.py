@@ -20,6 +20,7 @@ from auditkit.kernels.minhash import (
     scan_sets,
     signatures,
 )
+from auditkit.kernels.overlap import sketch_sets
 from auditkit.kernels.table import build_filter, build_table, pack_entries
 from auditkit.text.items import ItemTexts
 from auditkit.text.normalise import token_hash
@@ -91,6 +92,7 @@ class MinHashDetector:
             np.repeat(usable, n_bands)[order].astype(np.int32),
             item_tokens,
             item_offsets,
+            sketch_sets(item_tokens, item_offsets),
             a,
             b,
             n_bands,

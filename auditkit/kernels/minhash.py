@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from auditkit.kernels.compile import kernel
 from auditkit.kernels.hashing import EMPTY_SEQUENCE, extend
+from auditkit.kernels.overlap import SKETCH_WORDS, count_missing, sketch_set
 from auditkit.kernels.sets import add_token, has_token, longest_text, make_set
 from auditkit.kernels.table import find, grown, may_hold, n_postings, posting_start
 
@@ -100,6 +101,7 @@ class MinHashArrays(NamedTuple):
         postings: item texts, int32 [n_postings].
         item_tokens: distinct tokens of the item texts, uint64 [n_tokens].
         item_offsets: where each text starts in `item_tokens`, int64 [m + 1].
+        item_sketches: uint64 [m, SKETCH_WORDS] (kernels/overlap.py).
         multipliers, increments: of the permutations in use, uint32 [n_bands * n_rows].
         n_bands: number of bands.
         fewest, most: distinct tokens with which a row can reach the threshold with any item.
@@ -111,6 +113,7 @@ class MinHashArrays(NamedTuple):
     postings: NDArray[np.int32]
     item_tokens: NDArray[np.uint64]
     item_offsets: NDArray[np.int64]
+    item_sketches: NDArray[np.uint64]
     multipliers: NDArray[np.uint32]
     increments: NDArray[np.uint32]
     n_bands: int
@@ -180,6 +183,28 @@ def _count_members(
 
 
 @kernel
+def _keep_close(
+    texts: NDArray[np.int32],
+    n: int,
+    size: int,
+    sketch: NDArray[np.uint64],
+    item_offsets: NDArray[np.int64],
+    item_sketches: NDArray[np.uint64],
+    needed: NDArray[np.int64],
+) -> int:
+    """Move the texts whose size and sketch allow them to reach the threshold to the front; return their number."""
+    kept = 0
+    for i in range(n):
+        text = texts[i]
+        n_item = item_offsets[text + 1] - item_offsets[text]
+        # Most are told by their size alone, without a look at their sketch.
+        if min(size, n_item) >= needed[size + n_item]:
+            texts[kept] = text
+            kept += n_item - count_missing(item_sketches, text, sketch, 0) >= needed[size + n_item]
+    return kept
+
+
+@kernel
 def scan_sets(
     tokens: NDArray[np.uint64], offsets: NDArray[np.int64], index: MinHashArrays, first_row: int, last_row: int
 ) -> NDArray[np.int64]:
@@ -190,9 +215,10 @@ def scan_sets(
     Returns:
         int64 of shape [n, 2]: row and item text, sorted.
     """
-    table, maybe, postings, item_tokens, item_offsets, multipliers, increments, n_bands, fewest, most, needed = index
+    table, maybe, postings, item_tokens, item_offsets, item_sketches = index[:6]
+    multipliers, increments, n_bands, fewest, most, needed = index[6:]
     slots, stamps = make_set(most + 1)
-    members = np.empty(most + 1, np.uint64)
+    members, sketch = np.empty(most + 1, np.uint64), np.empty((1, SKETCH_WORDS), np.uint64)
     signature, keys = np.empty(len(multipliers), np.uint32), np.empty(n_bands, np.uint64)
     texts, found, n_found = np.empty(256, np.int32), np.empty((256, 2), np.int64), 0
     for row in range(first_row, last_row):
@@ -202,17 +228,19 @@ def scan_sets(
         _sign(members, 0, size, multipliers, increments, signature)
         _write_band_keys(signature, len(signature) // n_bands, keys)
         n, texts = _gather_texts(keys, table, maybe, postings, texts)
+        sketch_set(members, 0, size, sketch, 0)
+        n = _keep_close(texts, n, size, sketch, item_offsets, item_sketches, needed)
         texts[:n].sort()
         for i in range(n):
             if i > 0 and texts[i] == texts[i - 1]:
                 continue
             first, last = item_offsets[texts[i]], item_offsets[texts[i] + 1]
-            shared = _count_members(item_tokens, first, last, slots, stamps, row + 1)
-            if shared >= needed[size + last - first]:
-                if n_found == len(found):
-                    found = grown(found, n_found, n_found + 1)
-                found[n_found, 0], found[n_found, 1] = row, texts[i]
-                n_found += 1
+            if _count_members(item_tokens, first, last, slots, stamps, row + 1) < needed[size + last - first]:
+                continue
+            if n_found == len(found):
+                found = grown(found, n_found, n_found + 1)
+            found[n_found, 0], found[n_found, 1] = row, texts[i]
+            n_found += 1
     return found[:n_found].copy()
 
 

@@ -72,6 +72,25 @@ def sketch_texts(words: NDArray[np.int32], offsets: NDArray[np.int64], n_words: 
 
 
 @kernel
+def sketch_set(tokens: NDArray[np.uint64], first: int, last: int, sketches: NDArray[np.uint64], text: int) -> None:
+    """Write a sketch of the set of token hashes tokens[first:last] into sketches[text]: equal tokens have one bit."""
+    for i in range(SKETCH_WORDS):
+        sketches[text, i] = 0
+    for i in range(first, last):
+        bit = tokens[i] & np.uint64(64 * SKETCH_WORDS - 1)
+        sketches[text, bit >> np.uint64(6)] |= np.uint64(1) << (bit & np.uint64(63))
+
+
+@kernel
+def sketch_sets(tokens: NDArray[np.uint64], offsets: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return the sketch of each text's set of token hashes: uint64 of shape [n, SKETCH_WORDS]."""
+    sketches = np.empty((len(offsets) - 1, SKETCH_WORDS), np.uint64)
+    for text in range(len(sketches)):
+        sketch_set(tokens, offsets[text], offsets[text + 1], sketches, text)
+    return sketches
+
+
+@kernel
 def count_bits(word: Any) -> Any:
     """Return the number of set bits (Warren, Hacker's Delight, 5-1; compilers turn it into one instruction)."""
     word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)

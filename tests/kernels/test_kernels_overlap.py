@@ -8,7 +8,15 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auditkit.kernels.overlap import N_COMMON, SKETCH_WORDS, count_bits, count_missing, count_shared, sketch_texts
+from auditkit.kernels.overlap import (
+    N_COMMON,
+    SKETCH_WORDS,
+    count_bits,
+    count_missing,
+    count_shared,
+    sketch_sets,
+    sketch_texts,
+)
 
 N_WORDS = 900
 #: Few words many times, and any word: common ones with a bit of their own, others that share theirs.
@@ -49,6 +57,15 @@ def test_common_words_have_a_bit_each_and_repetitions_another() -> None:
     assert [int(count_missing(sketches, text, sketches, 3)) for text in range(4)] == [N_COMMON, 1, 2, 0]
     assert int(count_missing(sketches, 2, sketches, 0)) == 1
     assert sketches.shape == (4, SKETCH_WORDS)
+
+
+@given(words, words)
+def test_sketches_of_sets_allow_all_that_is_shared(row: list[int], item: list[int]) -> None:
+    flat = np.array([*row, *item], np.uint64) << np.uint64(5)  # many fall on one bit
+    sketches = sketch_sets(flat, np.array([0, len(row), len(flat)]))
+    missing = int(count_missing(sketches, 1, sketches, 0))
+    assert len(set(item)) - missing >= len(set(row) & set(item))
+    assert count_missing(sketches, 1, sketches, 1) == 0
 
 
 @given(st.integers(0, 2**64 - 1))
