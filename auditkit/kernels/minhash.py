@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from auditkit.kernels.compile import kernel
 from auditkit.kernels.hashing import EMPTY_SEQUENCE, extend
+from auditkit.kernels.lists import as_rows, grown, sort_first
 from auditkit.kernels.overlap import SKETCH_WORDS, count_missing, sketch_set
 from auditkit.kernels.sets import add_token, has_token, longest_text, make_set
-from auditkit.kernels.table import find, grown, may_hold, n_postings, posting_start
+from auditkit.kernels.table import find, may_hold, n_postings, posting_start
 
 MAX_HASH = np.uint32(0xFFFFFFFF)
 
@@ -150,8 +151,8 @@ def _gather_texts(
     table: NDArray[np.uint64],
     maybe: NDArray[np.uint64],
     postings: NDArray[np.int32],
-    texts: NDArray[np.int32],
-) -> tuple[int, NDArray[np.int32]]:
+    texts: NDArray[np.int64],
+) -> tuple[int, NDArray[np.int64]]:
     """Return how many times an item text has one of the keys, and the array that holds the texts, in any order."""
     n = 0
     for key in keys:
@@ -184,7 +185,7 @@ def _count_members(
 
 @kernel
 def _keep_close(
-    texts: NDArray[np.int32],
+    texts: NDArray[np.int64],
     n: int,
     size: int,
     sketch: NDArray[np.uint64],
@@ -220,7 +221,7 @@ def scan_sets(
     slots, stamps = make_set(most + 1)
     members, sketch = np.empty(most + 1, np.uint64), np.empty((1, SKETCH_WORDS), np.uint64)
     signature, keys = np.empty(len(multipliers), np.uint32), np.empty(n_bands, np.uint64)
-    texts, found, n_found = np.empty(256, np.int32), np.empty((256, 2), np.int64), 0
+    texts, found, n_found = np.empty(256, np.int64), np.empty(512, np.int64), 0
     for row in range(first_row, last_row):
         size = _collect_set(tokens, offsets[row], offsets[row + 1], most, slots, stamps, row + 1, members)
         if size < fewest or size > most:
@@ -230,18 +231,18 @@ def scan_sets(
         n, texts = _gather_texts(keys, table, maybe, postings, texts)
         sketch_set(members, 0, size, sketch, 0)
         n = _keep_close(texts, n, size, sketch, item_offsets, item_sketches, needed)
-        texts[:n].sort()
+        sort_first(texts, n)
         for i in range(n):
             if i > 0 and texts[i] == texts[i - 1]:
                 continue
             first, last = item_offsets[texts[i]], item_offsets[texts[i] + 1]
             if _count_members(item_tokens, first, last, slots, stamps, row + 1) < needed[size + last - first]:
                 continue
-            if n_found == len(found):
-                found = grown(found, n_found, n_found + 1)
-            found[n_found, 0], found[n_found, 1] = row, texts[i]
+            if 2 * n_found == len(found):
+                found = grown(found, 2 * n_found, 2 * n_found + 2)
+            found[2 * n_found], found[2 * n_found + 1] = row, texts[i]
             n_found += 1
-    return found[:n_found].copy()
+    return as_rows(found, n_found, 2)
 
 
 @kernel

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from auditkit.kernels.compile import kernel
 from auditkit.kernels.hashing import EMPTY_SEQUENCE, extend
-from auditkit.kernels.table import find, grown, is_marked, may_hold, n_postings, posting_start
+from auditkit.kernels.lists import grown
+from auditkit.kernels.table import find, is_marked, may_hold, n_postings, posting_start
 
 #: Added to diagonals so that they sort as unsigned numbers.
 DIAGONAL_SHIFT = 1 << 31

@@ -131,11 +131,3 @@ def n_postings(entry: Any) -> Any:
 def is_marked(entry: Any) -> Any:
     """Return the mark of an entry, 0 or 1."""
     return entry & 1
-
-
-@kernel
-def grown(array: Any, n: int, n_wanted: int) -> Any:
-    """Return an array twice as long, or of n_wanted where that is longer, that begins with array[:n]."""
-    result = np.empty((max(2 * len(array), n_wanted), *array.shape[1:]), array.dtype)
-    result[:n] = array[:n]
-    return result

@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auditkit.kernels.compile import kernel
+from auditkit.kernels.lists import as_rows, grown, sort_first
 from auditkit.kernels.overlap import SKETCH_WORDS, count_missing, count_shared, sketch_words
 from auditkit.kernels.seeds import DIAGONAL_SHIFT, LOW_HALF, SeedArrays, gather_hits
 from auditkit.kernels.sets import longest_text
-from auditkit.kernels.table import find, grown
+from auditkit.kernels.table import find
 
 #: So many seeds of one item near one diagonal make a candidate of any window: a stretch of a long item.
 STRETCH_SEEDS = 8
@@ -137,7 +138,10 @@ def _add_windows(
     found: NDArray[np.int64],
     n_found: int,
 ) -> tuple[int, NDArray[np.int64]]:
-    """Append the candidates among the windows of a row's sorted hits; return their number so far, and their array."""
+    """Append the candidates among the windows of a row's sorted hits; return their number so far, and their array.
+
+    Candidates lie one after another in a flat array, of five values each.
+    """
     at = 0
     while at < n:
         text = hits[at] >> 32
@@ -146,10 +150,11 @@ def _add_windows(
         low, high = _window(hits[at], hits[end - 1], last - first, n_row)
         shared = count_shared(words, low, high, item_words, first, last, counts)
         if is_candidate(shared, last - first, high - low, end - at):
-            if n_found == len(found):
-                found = grown(found, n_found, n_found + 1)
-            found[n_found, 0], found[n_found, 1] = row, text
-            found[n_found, 2], found[n_found, 3], found[n_found, 4] = low, high, shared
+            cell = 5 * n_found
+            if cell + 5 > len(found):
+                found = grown(found, cell, cell + 5)
+            found[cell], found[cell + 1], found[cell + 2] = row, text, low
+            found[cell + 3], found[cell + 4] = high, shared
             n_found += 1
         at = end
     return n_found, found
@@ -169,7 +174,7 @@ def scan_rows(
     places, grams, words = np.empty(longest, np.int64), np.empty(longest, np.uint64), np.empty(longest, np.int32)
     sketch, crowds = np.empty((1, SKETCH_WORDS), np.uint64), np.zeros(N_CROWDS, np.int64)
     counts = np.zeros(n_words + 1, np.int32)
-    hits, found, n_found = np.empty(1024, np.int64), np.empty((256, 5), np.int64), 0
+    hits, found, n_found = np.empty(1024, np.int64), np.empty(1024, np.int64), 0
     for row in range(first_row, last_row):
         begin, n_row = offsets[row], offsets[row + 1] - offsets[row]
         n, hits = gather_hits(tokens, begin, begin + n_row, table, maybe, postings, places, grams, hits)
@@ -178,6 +183,6 @@ def scan_rows(
         _find_words(tokens, begin, begin + n_row, vocabulary, n_words, words)
         sketch_words(words, 0, n_row, counts, sketch, 0)
         n = drop_hopeless(hits, n, n_row, item_offsets, item_sketches, sketch, crowds)
-        hits[:n].sort()
+        sort_first(hits, n)
         n_found, found = _add_windows(hits, n, row, words, n_row, item_words, item_offsets, counts, found, n_found)
-    return found[:n_found].copy()
+    return as_rows(found, n_found, 5)

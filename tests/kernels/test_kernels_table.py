@@ -14,7 +14,6 @@ from auditkit.kernels.table import (
     build_table,
     find,
     find_all,
-    grown,
     is_marked,
     may_hold,
     n_postings,
@@ -81,12 +80,6 @@ def test_entries_name_their_postings(counts: list[tuple[int, bool]]) -> None:
     found = [(int(posting_start(e)), int(n_postings(e)), bool(is_marked(e))) for e in entries]
     assert found == [(start, *pair) for start, pair in zip(starts.tolist(), counts, strict=False)]
     assert (entries >= 0).all()
-
-
-@pytest.mark.parametrize(("n_wanted", "length"), [(5, 8), (8, 8), (9, 9)])
-def test_an_array_grows_to_twice_its_length_or_as_wanted(n_wanted: int, length: int) -> None:
-    assert len(grown(np.arange(4), 4, n_wanted)) == length
-    assert grown(np.arange(8).reshape(4, 2), 3, n_wanted)[:3].tolist() == [[0, 1], [2, 3], [4, 5]]
 
 
 hashes = st.integers(0, 2**64 - 1)
