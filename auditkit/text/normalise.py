@@ -17,6 +17,7 @@ from auditkit.kernels import tokens as kernels
 from auditkit.kernels.hashing import sequence_hashes
 from auditkit.kernels.tokens import TokenArrays
 from auditkit.text.folding import bounds_of, fold, fold_rows
+from auditkit.text.strings import string_buffers
 from auditkit.text.unicode import classes
 
 VERSION = "1"
@@ -111,7 +112,7 @@ class Tokens:
 
 def tokenise(texts: pl.Series) -> Tokens:
     """Return the tokens of a String series without nulls."""
-    data, offsets = _buffers(texts)
+    data, offsets = string_buffers(texts)
     n_tokens, n_bytes, is_ascii = kernels.count_ascii(data, offsets, classes())
     plain, others = np.flatnonzero(is_ascii), np.flatnonzero(~is_ascii)
     folded, bounds = fold_rows(data, offsets, others)
@@ -139,11 +140,3 @@ def _empty_arrays(n_tokens: NDArray[np.int64], n_bytes: NDArray[np.int64]) -> To
         ends=np.empty(total, np.uint32),
         offsets=offsets,
     )
-
-
-def _buffers(texts: pl.Series) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return the bytes and offsets of a String series as Arrow's large_string holds them: one copy, made by polars."""
-    array = texts.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
-    _, offsets, data = array.buffers()
-    bounds = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
-    return np.frombuffer(data, np.uint8), bounds
