@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 import polars as pl
 
+from auditkit.estimates import ErrorRates, Power
+
 Tier = Literal["exact", "contained", "near", "paraphrase"]
 Verdict = Literal["contaminated", "review"]
 
@@ -240,6 +242,8 @@ class AuditReport:
             stand in timing.json: equal audits differ in them.
         matches: frame of tables.MATCHES plus pool_labels.
         items: frame of tables.ITEM_RESULTS.
+        errors: how often matches are wrong, None without decoys; `power` what share of copies would have been found,
+            None before `auditkit power` was run.
     """
 
     sources: tuple[SourceResult, ...]
@@ -267,3 +271,5 @@ class AuditReport:
     items: pl.DataFrame = field(repr=False, compare=False)
     folder: Path | None = None
     run: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    errors: ErrorRates | None = None
+    power: Power | None = None

@@ -124,6 +124,8 @@ def _settings(arguments: argparse.Namespace) -> AuditSettings:
         exhaustive=arguments.exhaustive,
         rules=arguments.rules,
         read=read,
+        decoys=arguments.decoys,
+        fdr=arguments.fdr,
     )
 
 

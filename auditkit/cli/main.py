@@ -124,6 +124,8 @@ def _audit(command: argparse.ArgumentParser) -> None:
     add("--id-column", default="", metavar="COLUMN", help="the column of row ids")
     add("--rules", metavar="FILE", help="a TOML of verdict rules; what it leaves out keeps its default")
     add("--bad-rows", choices=("error", "skip"), default="error", help="stop at a broken record, or set it aside")
+    add("--decoys", type=int, metavar="N", help="decoys that measure errors (default: one an item, at most 1,000)")
+    add("--fdr", type=float, metavar="SHARE", help="matches less sure than this share of wrong ones go to review")
     _run_options(command)
     _gate(command)
 

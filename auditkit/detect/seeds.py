@@ -75,8 +75,9 @@ def _build(items: ItemTexts, settings: SeedDetector) -> SeedIndex:
     long_enough = tokens.lengths[text] >= settings.min_tokens
     shortest = np.where(tokens.lengths < 6, 1, np.where(items.are_unspaced, 3, 2))
     levels = _levels(
-        tokens.hashes, tokens.lengths, text[long_enough], position[long_enough], tokens.offsets, shortest, settings
-    )
+        tokens.hashes, tokens.lengths, text[long_enough], position[long_enough], tokens.offsets, shortest, settings,
+        items.n_own,
+    )  # fmt: skip
     return _assemble(levels, items, settings)
 
 
@@ -98,14 +99,19 @@ def _levels(
     offsets: NDArray[np.int64],
     shortest: NDArray[np.int64],
     settings: SeedDetector,
+    n_own: int,
 ) -> list[_Level]:
-    """Grow grams at all places at once until few enough texts share them."""
+    """Grow grams at all places at once until few enough texts share them.
+
+    Decoys, the texts from `n_own` on, are counted apart: they change no seed of an item.
+    """
     gram = np.full(len(text), EMPTY_SEQUENCE, np.uint64)
     has_seed = np.zeros(len(lengths), np.bool_)
     levels = []
     for size in range(1, settings.max_gram + 1):
         gram = extend_all(gram, hashes[offsets[text] + position + size - 1])
-        spread = _texts_per_gram(gram, text)
+        n_first = int(np.searchsorted(text, n_own))
+        spread = np.concatenate([_texts_per_gram(gram[at], text[at]) for at in (np.s_[:n_first], np.s_[n_first:])])
         is_seed = (spread <= settings.max_texts) & (size >= shortest[text])
         can_grow = ~is_seed & (position + size < lengths[text]) & (size < settings.max_gram)
         has_seed[text[is_seed]] = True

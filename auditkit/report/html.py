@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from auditkit.records import AuditReport, BenchmarkResult
-from auditkit.report import grids, phrases
+from auditkit.report import grids, phrases, trust
 from auditkit.report.page import bullets, document, esc, folded, paragraph, section, table
 from auditkit.report.safe import shown
 from auditkit.report.sentence import paper_sentence
@@ -23,6 +23,8 @@ def render(report: AuditReport) -> str:
         *_head(report),
         _benchmarks(report),
         section("Tiers that did not run", bullets(not_run)),
+        section("Error rates", *_errors(report)),
+        section("Power: what would have been found", *_power(report)),
         section(
             "Not examined", bullets(phrases.not_examined(report)) or paragraph("Nothing: all text that was found.")
         ),
@@ -115,6 +117,18 @@ def _set_aside(report: AuditReport) -> list[str]:
 
 
 # ---------------------------------------------------------------- how
+
+
+def _errors(report: AuditReport) -> list[str]:
+    notes = [trust.NO_DECOYS] if report.errors is None else trust.error_notes(report.errors)
+    return [table(trust.errors_grid(report.errors)), bullets(notes)]
+
+
+def _power(report: AuditReport) -> list[str]:
+    if report.power is None:
+        return []
+    sentence = paragraph(f"{trust.power_sentence(report)}.")
+    return [sentence, table(trust.power_grid(report.power)), bullets(trust.power_notes(report.power))]
 
 
 def _detectors(report: AuditReport) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from auditkit.records import AuditReport
-from auditkit.report import grids, phrases
+from auditkit.report import grids, phrases, trust
 from auditkit.report.grids import Grid
 from auditkit.report.safe import shown
 from auditkit.report.sentence import paper_sentence
@@ -32,6 +32,8 @@ def render(report: AuditReport) -> str:
         bullets(_facts(report)),
         "## For the paper",
         *[f"> {escaped(paper_sentence(report, result.name))}" for result in report.benchmarks],
+        *_section("Error rates", _errors(report)),
+        *_section("Power: what would have been found", _power(report)),
         *_section("Not examined", bullets(map(escaped, phrases.not_examined(report)))),
         *_section("Set aside", _set_aside(report)),
         *_section(
@@ -78,6 +80,18 @@ def _set_aside(report: AuditReport) -> str:
     lines = [escaped(phrases.set_aside(bad)) for bad in report.bad_rows[:_N_BAD_ROWS]]
     beyond = len(report.bad_rows) - _N_BAD_ROWS
     return bullets([*lines, f"and {phrases.count(beyond)} more in report.json"] if beyond > 0 else lines)
+
+
+def _errors(report: AuditReport) -> str:
+    notes = [trust.NO_DECOYS] if report.errors is None else trust.error_notes(report.errors)
+    return "\n\n".join(part for part in (table(trust.errors_grid(report.errors)), bullets(map(escaped, notes))) if part)
+
+
+def _power(report: AuditReport) -> str:
+    if report.power is None:
+        return ""
+    notes = bullets(map(escaped, trust.power_notes(report.power)))
+    return "\n\n".join([f"{escaped(trust.power_sentence(report))}.", table(trust.power_grid(report.power)), notes])
 
 
 def _detectors(report: AuditReport) -> str:

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from auditkit.records import AuditReport, BenchmarkResult
-from auditkit.report import phrases
+from auditkit.report import phrases, trust
 from auditkit.report.gate import GateResult
 from auditkit.report.safe import plain, shown
 from auditkit.report.sentence import paper_sentence
@@ -58,6 +58,12 @@ def render_gate(result: GateResult, console: Console) -> None:
             line(console, label, text)
 
 
+def render_power(report: AuditReport, console: Console) -> None:
+    """Print what share of planted copies would have been found, where that was measured."""
+    if text := trust.power_sentence(report):
+        line(console, "Power", text)
+
+
 def _facts(report: AuditReport) -> list[tuple[str, str]]:
     pool = f"{phrases.pool_name(report)} ({phrases.digest(report.pool_digest)})"
     size = f"{phrases.counted(report.n_rows, 'row')}, {phrases.counted(report.n_texts, 'text')}"
@@ -75,6 +81,8 @@ def _facts(report: AuditReport) -> list[tuple[str, str]]:
         listed = phrases.listed([phrases.set_aside(bad) for bad in report.bad_rows], "report.json")
         facts.append(("Set aside", f"{phrases.counted(len(report.bad_rows), 'broken row')}: {listed}"))
     facts.append(("Rules", f"{phrases.rules_name(report)}, {phrases.changed(report)}"))
+    facts += [("Errors", text) for text in trust.error_lines(report)]
+    facts += [("Power", text) for text in (trust.power_sentence(report),) if text]
     facts += [("Detector", f"{shown(name)}: {text}") for name, text in _detectors(report)]
     facts += [("Note", f"{whose}: {note}") for whose, note in phrases.notes(report)]
     return facts

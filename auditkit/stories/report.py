@@ -11,13 +11,13 @@ import polars as pl
 
 from auditkit.records import AuditReport, Benchmark, Pool, Source, SourceResult
 from auditkit.run.versions import versions
+from auditkit.stories.error_rates import judge
 from auditkit.stories.gather import Gathered
 from auditkit.stories.scan import Scanner
 from auditkit.stories.settings import changed
 from auditkit.text.normalise import describe
 from auditkit.verify.paraphrases import MAX_PAIRS, keep_best
 from auditkit.verify.summary import benchmark_results, item_results, row_counts, source_results
-from auditkit.verify.verdicts import conclude
 
 #: Embedding speed of MiniLM on two cores (docs/tiers.md): what a tier that did not run would cost.
 TEXTS_PER_SECOND = 200
@@ -37,7 +37,8 @@ def make_report(
     """
     rules = scanner.prepared.rules
     best = keep_best(pl.concat(gathered.pairs), gathered.beyond)
-    matches = conclude(best.pairs, scanner.prepared, pl.concat(gathered.labels, how="diagonal"))
+    judged = judge(best.pairs, pl.concat(gathered.labels, how="diagonal"), scanner, plan["fdr"])
+    matches, beyond = judged.matches, best.beyond.filter(pl.col("text") < scanner.texts.n_own)
     items = item_results(
         scanner.items, matches, scanner.texts, {benchmark.name: benchmark.n_items for benchmark in benchmarks}
     )
@@ -58,7 +59,7 @@ def make_report(
         changed=changed(plan) | rules.changed(),
         rules=rules.as_dict(),
         rules_version=rules.version,
-        not_examined=_not_examined(pool, benchmarks, scanner, gathered, int(best.beyond["n_beyond"].sum())),
+        not_examined=_not_examined(pool, benchmarks, scanner, gathered, int(beyond["n_beyond"].sum())),
         bad_rows=tuple(gathered.bad_rows),
         tiers_run=scanner.tiers,
         tiers_not_run=not_run,
@@ -69,6 +70,7 @@ def make_report(
         seconds={},
         matches=matches,
         items=items,
+        errors=judged.errors,
     )
 
 

@@ -19,6 +19,7 @@ from auditkit.detect.paraphrase import ParaphraseDetector, ParaphraseIndex
 from auditkit.detect.protocol import Index, Rows
 from auditkit.detect.seeds import SeedDetector
 from auditkit.errors import MissingExtraError
+from auditkit.plant.decoys import NO_DECOYS, Decoys, make_decoys
 from auditkit.records import BadRow, Benchmark, TextBatch
 from auditkit.run.digests import code_digest, frame_digest
 from auditkit.run.versions import versions
@@ -69,9 +70,10 @@ class Shard:
 
 @dataclass(frozen=True)
 class Scanner:
-    """Indexes of the benchmarks, and how a shard goes through them."""
+    """Indexes of the benchmarks and of their decoys, and how a shard goes through them."""
 
     items: pl.DataFrame
+    decoys: Decoys
     texts: ItemTexts
     prepared: PreparedItems
     tiers: tuple[str, ...]
@@ -83,7 +85,7 @@ class Scanner:
     def make(benchmarks: Sequence[Benchmark], settings: AuditSettings, rules: Rules, n_pool_bytes: int) -> Scanner:
         """Return a scanner for these benchmarks, and for a pool of about that size."""
         items = pl.concat([benchmark.items for benchmark in benchmarks])
-        texts = distinct_texts(items, min_answer_tokens=rules.answers.min_tokens)
+        texts, decoys = _with_decoys(items, settings, rules)
         tiers, paraphrase, not_run = settings.wanted(), dict[str, ParaphraseIndex](), dict[str, str]()
         if "paraphrase" in tiers:
             try:
@@ -94,7 +96,8 @@ class Scanner:
                 not_run["paraphrase"], tiers = str(error), tuple(tier for tier in tiers if tier != "paraphrase")
         else:
             not_run["paraphrase"] = "not asked for (--tiers all)"
-        return Scanner(items, texts, prepare(texts, rules), tiers, not_run, _lexical(texts, rules, tiers), paraphrase)
+        lexical = _lexical(texts, rules, tiers)
+        return Scanner(items, decoys, texts, prepare(texts, rules), tiers, not_run, lexical, paraphrase)
 
     @cached_property
     def digest(self) -> str:
@@ -103,7 +106,7 @@ class Scanner:
         packages = {name: version for name, version in versions(has_encoder=bool(encoders)).items() if name != "python"}
         body = [
             code_digest(), describe(), packages, self.prepared.rules.as_dict(), self.tiers, encoders,
-            frame_digest(self.items),
+            frame_digest(self.items), frame_digest(self.decoys.parts),
         ]  # fmt: skip
         return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
 
@@ -144,6 +147,15 @@ class Scanner:
         lexical = {name: index.describe() for name, index in self.lexical.items()}
         close = {name: index.describe(paraphrase_counts.get(name)) for name, index in self.paraphrase.items()}
         return {**lexical, **close, "templates": {"n_pairs_that_share_a_template_only": n_template_only}}
+
+
+def _with_decoys(items: pl.DataFrame, settings: AuditSettings, rules: Rules) -> tuple[ItemTexts, Decoys]:
+    """Return the distinct texts of the items and, behind them, of their decoys."""
+    texts = distinct_texts(items, min_answer_tokens=rules.answers.min_tokens)
+    if settings.decoys == 0:
+        return texts, NO_DECOYS
+    decoys = make_decoys(texts, prepare(texts, rules).in_template, settings.decoys)
+    return distinct_texts(items, min_answer_tokens=rules.answers.min_tokens, decoys=decoys.parts), decoys
 
 
 def _paraphrase(

@@ -31,6 +31,8 @@ class AuditSettings:
         rules: a rules file, Rules, or None for the defaults.
         read: what of the pool is read.
         exhaustive: paraphrase embeds every row; else rows that a sieve says are close to no item are left out.
+        decoys: how many decoys measure the error rates (docs/error-rates.md); None: one an item, at most 1,000.
+        fdr: contaminated matches whose q-value is above it become `review`; None changes no verdict.
     """
 
     tiers: tuple[str, ...] = LEXICAL_TIERS
@@ -38,6 +40,8 @@ class AuditSettings:
     rules: Rules | str | Path | None = None
     read: ReadSettings = field(default_factory=ReadSettings)
     exhaustive: bool = False
+    decoys: int | None = None
+    fdr: float | None = None
 
     def __post_init__(self) -> None:
         for tier in self.tiers:
@@ -47,6 +51,12 @@ class AuditSettings:
             raise UsageError(f"no tier given; tiers are {', '.join(TIERS)}, or all")
         if not self.encoders:
             raise UsageError("no encoder given; name minilm, multilingual, a Hub name or a folder")
+        if self.decoys is not None and self.decoys < 0:
+            raise UsageError(f"decoys is {self.decoys}, expected a whole number from 0")
+        if self.fdr is not None and not 0 < self.fdr < 1:  # NaN fails too
+            raise UsageError(f"fdr is {self.fdr}, expected a share between 0 and 1, for example 0.01")
+        if self.fdr is not None and self.decoys == 0:
+            raise UsageError("fdr asks for decoys, and decoys is 0; leave one of them out")
 
     def all_rules(self) -> Rules:
         """Return the rules in force."""
@@ -97,6 +107,8 @@ def as_plain(settings: AuditSettings, pool: Any, benchmarks: Any) -> dict[str, A
         "tiers": list(settings.tiers),
         "encoders": list(settings.encoders),
         "exhaustive": settings.exhaustive,
+        "decoys": settings.decoys,
+        "fdr": settings.fdr,
         **{name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()},
     }
 
@@ -113,12 +125,16 @@ def from_plain(plain: Mapping[str, Any], rules: Mapping[str, Any]) -> AuditSetti
         plain["shard_bytes"],
     )
     known = rules_of(rules, "the report's rules")
-    return AuditSettings(tuple(plain["tiers"]), tuple(plain["encoders"]), known, read, plain.get("exhaustive", False))
+    return AuditSettings(
+        tuple(plain["tiers"]), tuple(plain["encoders"]), known, read, plain.get("exhaustive", False),
+        decoys=plain.get("decoys"), fdr=plain.get("fdr"),
+    )  # fmt: skip
 
 
 def lexical_only(settings: AuditSettings) -> AuditSettings:
-    """Return the settings without paraphrase: what `decontaminate` needs to look again."""
-    return replace(settings, tiers=tuple(t for t in settings.wanted() if t != "paraphrase") or LEXICAL_TIERS)
+    """Return the settings without paraphrase and decoys: what `decontaminate` needs to look again."""
+    tiers = tuple(t for t in settings.wanted() if t != "paraphrase") or LEXICAL_TIERS
+    return replace(settings, tiers=tiers, decoys=0, fdr=None)
 
 
 def changed(plain: Mapping[str, Any]) -> dict[str, Any]:

@@ -28,11 +28,13 @@ class ItemTexts:
         tokens: tokens of the m distinct texts.
         parts: frame of tables.ITEMS plus `part_index` (row of the input) and `text_index` (Int64, 0 to m - 1).
         unmatchable: part_index of parts that no lexical tier examines (no token, or a short answer).
+        n_own: distinct texts of the benchmarks themselves; those behind them are decoys' (plant/decoys.py).
     """
 
     tokens: Tokens
     parts: pl.DataFrame
     unmatchable: NDArray[np.int64]
+    n_own: int
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -49,15 +51,17 @@ class ItemTexts:
         return (n_tokens > 0) & (n_tokens - 1 - n_spaces(self.tokens) >= UNSPACED_SHARE * n_tokens)
 
 
-def distinct_texts(items: pl.DataFrame, *, min_answer_tokens: int) -> ItemTexts:
+def distinct_texts(items: pl.DataFrame, *, min_answer_tokens: int, decoys: pl.DataFrame | None = None) -> ItemTexts:
     """Return the distinct texts of frame tables.ITEMS.
 
     Args:
         items: all parts of all benchmarks.
         min_answer_tokens: an answer of fewer tokens ("Yes", "42") is no evidence by itself and is left out.
+        decoys: parts of decoys, a frame tables.ITEMS; what of them equals a text of `items` is left out.
     """
-    tables.check(items, tables.ITEMS, "distinct_texts")
-    parts = items.with_row_index("part_index").with_columns(pl.col("part_index").cast(pl.Int64))
+    every = items if decoys is None else pl.concat([items, decoys])
+    tables.check(every, tables.ITEMS, "distinct_texts")
+    parts = every.with_row_index("part_index").with_columns(pl.col("part_index").cast(pl.Int64))
     tokens = tokenise(parts["text"])
     parts = parts.with_columns(
         pl.Series("sequence", tokens.sequences), pl.Series("n_tokens", tokens.lengths, dtype=pl.Int64)
@@ -67,5 +71,7 @@ def distinct_texts(items: pl.DataFrame, *, min_answer_tokens: int) -> ItemTexts:
     firsts = usable.unique("sequence", keep="first", maintain_order=True)
     index = firsts.select("sequence", pl.int_range(pl.len(), dtype=pl.Int64).alias("text_index"))
     usable = usable.join(index, on="sequence", how="left", maintain_order="left").drop("sequence", "n_tokens")
-    left_out = np.setdiff1d(parts["part_index"].to_numpy(), usable["part_index"].to_numpy())
-    return ItemTexts(tokenise(firsts["text"]), usable, left_out)
+    left_out = np.setdiff1d(np.arange(len(items)), usable["part_index"].to_numpy())
+    n_own = int((firsts["part_index"] < len(items)).sum())
+    usable = usable.filter((pl.col("part_index") < len(items)) | (pl.col("text_index") >= n_own))
+    return ItemTexts(tokenise(firsts["text"]), usable, left_out, n_own)

@@ -88,8 +88,9 @@ def at_least(count: int, share: float, size: int) -> bool:
 
 def _common(items: ItemTexts, rules: Rules) -> frozenset[int]:
     tokens, share = items.tokens, fraction(rules.near.common_share)
-    least = max(MIN_COMMON_TEXTS, -(-share.numerator * len(items) // share.denominator))
+    least = max(MIN_COMMON_TEXTS, -(-share.numerator * items.n_own // share.denominator))
     places = pl.DataFrame({"token": tokens.hashes, "text": np.repeat(np.arange(len(items)), tokens.lengths)})
+    places = places.filter(pl.col("text") < items.n_own)
     spread = _recurring(places, "token", least).unique().group_by("token").len()
     return frozenset(spread.filter(pl.col("len") >= least)["token"].to_list())
 
@@ -123,7 +124,7 @@ def _numbers(tokens: Tokens) -> NDArray[np.bool_]:
 
 
 def _template_tokens(items: ItemTexts, rules: Rules) -> NDArray[np.bool_]:
-    """Return which tokens lie in a gram that many distinct texts of one benchmark share."""
+    """Return which tokens lie in a gram that many distinct texts of one benchmark share; decoys do not count."""
     tokens, rule = items.tokens, rules.templates
     mask = np.zeros(len(tokens.hashes), np.bool_)
     text = np.repeat(np.arange(len(items)), tokens.lengths)
@@ -132,18 +133,23 @@ def _template_tokens(items: ItemTexts, rules: Rules) -> NDArray[np.bool_]:
     for i in range(rule.gram):
         value = extend_all(value, tokens.hashes[start + i])
     owners = items.parts.select("benchmark", pl.col("text_index").alias("text")).unique()
-    sizes = owners.group_by("benchmark").agg(pl.len().alias("size"))
+    is_own = pl.col("text") < items.n_own
+    sizes = owners.filter(is_own).group_by("benchmark").agg(pl.len().alias("size"))
     share = fraction(rule.share)
     places = pl.DataFrame({"start": start, "gram": value, "text": text[start]})
     grams = _recurring(places, "gram", rule.min_texts).join(owners, on="text")
-    shared = grams.join(sizes, on="benchmark").filter(
-        (pl.col("text").n_unique().over("benchmark", "gram") >= rule.min_texts)
-        & (
-            pl.col("text").n_unique().over("benchmark", "gram").cast(pl.Int64) * share.denominator
-            >= pl.col("size").cast(pl.Int64) * share.numerator
+    shared = (
+        grams.filter(is_own)
+        .join(sizes, on="benchmark")
+        .filter(
+            (pl.col("text").n_unique().over("benchmark", "gram") >= rule.min_texts)
+            & (
+                pl.col("text").n_unique().over("benchmark", "gram").cast(pl.Int64) * share.denominator
+                >= pl.col("size").cast(pl.Int64) * share.numerator
+            )
         )
     )
-    starts = shared["start"].unique().to_numpy()
+    starts = grams.join(shared, on=["benchmark", "gram"], how="semi")["start"].unique().to_numpy()
     for i in range(rule.gram):
         mask[starts + i] = True
     return mask

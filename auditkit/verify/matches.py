@@ -55,7 +55,9 @@ def verify(
     cases = every.unique(CASE, keep="first", maintain_order=True)
     found, is_template_only = _decide(Windows.of(cases, tokens, prepared), tiers)
     decided = _of_every_row(_decided(found), every, tokens)
-    only_template = cases.filter(pl.Series(is_template_only, dtype=pl.Boolean))
+    only_template = cases.filter(pl.Series(is_template_only, dtype=pl.Boolean)).filter(
+        pl.col("text") < prepared.items.n_own
+    )
     n_template_only = len(every.join(only_template, on=CASE, how="semi"))
     return Verified(completed(decided, texts, tokens, prepared), n_template_only)
 
