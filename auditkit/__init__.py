@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from auditkit.stories.labels import label_report
     from auditkit.stories.merge import merge
     from auditkit.stories.near import FamilySettings
+    from auditkit.stories.power import PowerSettings, power
     from auditkit.stories.settings import AuditSettings, RunSettings
     from auditkit.stories.shards import audit_shard
     from auditkit.stories.split import PoolSplit, split_pool
@@ -42,6 +43,7 @@ __all__ = [
     "LabelRule",
     "Pool",
     "PoolSplit",
+    "PowerSettings",
     "ReadSettings",
     "Rules",
     "RunSettings",
@@ -61,6 +63,7 @@ __all__ = [
     "open_pool",
     "parse_label",
     "pool_families",
+    "power",
     "split_pool",
     "study",
 ]
@@ -75,6 +78,7 @@ _HOMES = {
     "LabelRule": "auditkit.records",
     "Pool": "auditkit.records",
     "PoolSplit": "auditkit.stories.split",
+    "PowerSettings": "auditkit.stories.power",
     "ReadSettings": "auditkit.records",
     "Rules": "auditkit.verify.rules",
     "RunSettings": "auditkit.stories.settings",
@@ -94,6 +98,7 @@ _HOMES = {
     "open_pool": "auditkit.read",
     "parse_label": "auditkit.read",
     "pool_families": "auditkit.stories.families",
+    "power": "auditkit.stories.power:power",
     "split_pool": "auditkit.stories.split",
     "study": "auditkit.stories.study",
 }

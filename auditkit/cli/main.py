@@ -86,6 +86,7 @@ def parser() -> argparse.ArgumentParser:
     _merge(commands.add_parser("merge", help="the report of an audit that was run in shards"))
     _decontaminate(commands.add_parser("decontaminate", help="write the audited pool again without what leaked"))
     _show(commands.add_parser("show", help="look at matches, pool text and item side by side"))
+    _power(commands.add_parser("power", help="plant copies in a sample of the audited pool: what would be found"))
     commands.add_parser("rules", help="print the verdict rules, to be changed").set_defaults(module="rules")
     _study(commands.add_parser("study", help="train guardrail arms on clean data, tell policy from capability"))
     _evaluate(commands.add_parser("evaluate", help="rates, AUROC and failures of any guard's predictions"))
@@ -172,6 +173,23 @@ def _decontaminate(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--verdict", choices=("contaminated", "review"), default="contaminated", help="review acts on every match"
     )
+
+
+def _power(command: argparse.ArgumentParser) -> None:
+    command.set_defaults(module="power")
+    add = command.add_argument
+    add("audit", metavar="DIR", help="the folder of an audit; the result is written there")
+    add(
+        "--rate",
+        action="append",
+        metavar="N|P%%",
+        help="words substituted, a number or a share (default: 1, 2, 10%%, 20%%)",
+    )
+    add("--wanted", type=float, metavar="SHARE", help="a power: which settings would reach it, and at what cost")
+    add("--plants", type=int, default=200, metavar="N", help="items planted in each kind (default: %(default)s)")
+    add("--sample", type=int, default=2_000, metavar="N", help="rows of the pool around them (default: %(default)s)")
+    add("--pairs", metavar="FILE", help="CSV, TSV, JSON, JSONL or Parquet with the columns original and rephrased")
+    add("--seed", type=int, default=1, metavar="N", help="default: %(default)s")
 
 
 def _show(command: argparse.ArgumentParser) -> None:

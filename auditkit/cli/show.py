@@ -9,12 +9,14 @@ from auditkit.cli.main import DONE
 from auditkit.report import safe
 from auditkit.report.as_json import load
 from auditkit.report.show import render_pairs, select
+from auditkit.report.terminal import render_power
 from auditkit.stories.show import pairs
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the selected pairs."""
-    report = load(Path(arguments.audit))
+    report, console = load(Path(arguments.audit)), safe.console()
     matches, n_beyond = select(report, arguments.benchmark, arguments.item, arguments.verdict, arguments.limit)
-    render_pairs(pairs(report, matches), safe.console(), n_beyond=n_beyond)
+    render_pairs(pairs(report, matches), console, n_beyond=n_beyond)
+    render_power(report, console)
     return DONE

@@ -24,6 +24,8 @@ from auditkit.tables import ITEM_RESULTS, MATCHES, Schema, check
 FORMAT = "auditkit-report"
 FORMAT_VERSION = 1
 REPORT, TIMING, MATCH_FILE, ITEM_FILE = "report.json", "timing.json", "matches.parquet", "items.parquet"
+#: Files of a power that was measured; the report carries it as well.
+POWER, PLANT_FILE = "power.json", "power.parquet"
 
 #: Not in report.json: frames have files of their own, times are not comparable, the folder is where it lies.
 _ELSEWHERE = ("matches", "items", "seconds", "run", "folder")
@@ -34,7 +36,8 @@ _ORDERED = ("rules",)
 def write(report: AuditReport, folder: Path, extra: Mapping[str, bytes] | None = None) -> None:
     """Write report.json, timing.json, matches.parquet and items.parquet (and `extra` files) into `folder`.
 
-    Each file is written beside its place and renamed, report.json last: where it exists, the audit is complete.
+    Each file is written beside its place and renamed, report.json last: where it exists, the audit is complete. The
+    files of a power that this report does not carry, of an audit before, are taken away.
 
     Raises:
         OutputError: the folder cannot be written.
@@ -48,6 +51,8 @@ def write(report: AuditReport, folder: Path, extra: Mapping[str, bytes] | None =
     digests = {name: file_digest(contents[name]) for name in (MATCH_FILE, ITEM_FILE)}
     contents[REPORT] = dumps(report, digests)
     files.publish(folder, contents, last=REPORT)
+    for name in () if report.power else (POWER, PLANT_FILE):
+        (folder / name).unlink(missing_ok=True)
 
 
 def dumps(report: AuditReport, digests: Mapping[str, str]) -> bytes:
