@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from fractions import Fraction
+from math import ceil
 
 MASK = (1 << 64) - 1
 
@@ -35,6 +36,14 @@ def extend(sequence: int, token: int) -> int:
     """Return the hash of a sequence and one more token hash."""
     value = ((sequence ^ sequence >> 29) * 0x9E3779B97F4A7C15 + token) & MASK
     return (value ^ value >> 33) * 0xFF51AFD7ED558CCD & MASK
+
+
+def gram_hash(words: Words) -> int:
+    """Return the hash of a few tokens in a row."""
+    value = 0x1F0D3804A5B8E9C1
+    for word in words:
+        value = extend(value, token_hash(word))
+    return value
 
 
 def sequence_hash(tokens: Sequence[int]) -> int:
@@ -85,31 +94,41 @@ def longest_run(left: Words, right: Words) -> tuple[int, int]:
 # ---------------------------------------------------------------- seeds
 
 
-def seeds(texts: Sequence[Words], shortest: Sequence[int], max_texts: int, max_gram: int) -> list[dict[int, Words]]:
+def seeds(
+    texts: Sequence[Words],
+    shortest: Sequence[int],
+    max_texts: int,
+    max_gram: int,
+    share: Fraction = Fraction(1),
+    least: int = 0,
+) -> list[dict[int, Words]]:
     """Return, per text of four tokens or more, position -> seed.
 
     At each place the seed is the shortest gram, of `shortest` tokens at least, that at most `max_texts` of the texts
-    still looking for a seed there have. A text in which no place has one keeps the longest grams it got to.
+    still looking for a seed there have. A text in which no place has one keeps the longest grams it got to. Of its
+    seeds each text keeps a share, but `least` of them: those that fewest texts have, then those of the smallest hash.
     """
     found: list[dict[int, Words]] = [{} for _ in texts]
+    rank: list[dict[int, tuple[int, int]]] = [{} for _ in texts]
     looking = [(t, p) for t, text in enumerate(texts) if len(text) >= 4 for p in range(len(text))]
     for size in range(1, max_gram + 1):
         owners = defaultdict(set)
         for t, p in looking:
             owners[tuple(texts[t][p : p + size])].add(t)
-        is_rare = {
-            (t, p): size >= shortest[t] and len(owners[tuple(texts[t][p : p + size])]) <= max_texts for t, p in looking
-        }
+        spread = {(t, p): len(owners[tuple(texts[t][p : p + size])]) for t, p in looking}
+        is_rare = {(t, p): size >= shortest[t] and spread[t, p] <= max_texts for t, p in looking}
         going_on = [(t, p) for t, p in looking if not is_rare[t, p] and p + size < len(texts[t]) and size < max_gram]
-        for t, p in looking:
-            if is_rare[t, p]:
-                found[t][p] = texts[t][p : p + size]
         with_hope = {t for t, _ in going_on} | {t for t, places in enumerate(found) if places}
+        with_hope |= {t for t, p in looking if is_rare[t, p]}
         for t, p in looking:
-            if t not in with_hope:
+            if is_rare[t, p] or t not in with_hope:
                 found[t][p] = texts[t][p : p + size]
+                rank[t][p] = (spread[t, p], gram_hash(found[t][p]))
         looking = going_on
-    return found
+    n_kept = [max(least, ceil(share * len(places))) for places in found]
+    return [
+        {p: places[p] for p in sorted(places, key=rank[t].__getitem__)[: n_kept[t]]} for t, places in enumerate(found)
+    ]
 
 
 #: So many seeds of one item near one diagonal make a candidate whatever else the window holds.

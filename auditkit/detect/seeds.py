@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from fractions import Fraction
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import polars as pl
@@ -27,17 +28,22 @@ class SeedDetector:
     At each place of an item the seed is the shortest gram that at most `max_texts` distinct texts of the benchmarks
     have: one token in items of four or five tokens, two words or three characters at least in longer ones, and at most
     `max_gram`. A phrase that more texts share (an instruction common to all items) seeds nothing, unless an item
-    consists of nothing else. Candidates share half of the item's tokens near one place.
+    consists of nothing else. Of its seeds each item keeps the rarest, a share of `kept` and `min_kept` at least: a copy
+    has more than half of them, and the commonest two fifths make four fifths of all chance hits. Candidates share half
+    of the item's tokens near one place.
 
     Misses: items under four tokens (equality only), copies without two neighbouring words left as they were (reordered:
     see near; disguised letters), and rephrasings. Cost: one or two look-ups a token.
-    Reference: seed-and-extend search, BLAST (Altschul et al. 1990).
+    References: seed-and-extend search, BLAST (Altschul et al. 1990); rarest elements only, prefix filtering
+    (Chaudhuri, Ganti and Kaushik 2006).
     """
 
     name: str = "seeds"
     max_texts: int = 32
     max_gram: int = 8
     min_tokens: int = 4
+    kept: float = 0.6
+    min_kept: int = 10
 
     def index(self, items: ItemTexts) -> SeedIndex:
         """Return the seed index of the distinct texts."""
@@ -63,6 +69,8 @@ class SeedIndex:
             "max_texts_per_seed": self.settings.max_texts,
             "max_gram": self.settings.max_gram,
             "min_tokens": self.settings.min_tokens,
+            "kept_share_of_seeds": self.settings.kept,
+            "min_kept_seeds": self.settings.min_kept,
             "n_seeds": len(self.arrays.postings),
             "n_grams": self.n_grams,
         }
@@ -78,17 +86,39 @@ def _build(items: ItemTexts, settings: SeedDetector) -> SeedIndex:
         tokens.hashes, tokens.lengths, text[long_enough], position[long_enough], tokens.offsets, shortest, settings,
         items.n_own,
     )  # fmt: skip
-    return _assemble(levels, items, settings)
+    return _assemble(_rarest(levels, settings), items, settings)
+
+
+class _Grams(NamedTuple):
+    """Grams, and where they stand: arrays of shape [n].
+
+    Attributes:
+        grams: uint64.
+        texts, positions: int64.
+        spread: texts that have the gram, int64.
+    """
+
+    grams: NDArray[np.uint64]
+    texts: NDArray[np.int64]
+    positions: NDArray[np.int64]
+    spread: NDArray[np.int64]
+
+    def take(self, at: NDArray[np.bool_]) -> _Grams:
+        """Return those for which `at` holds."""
+        return _Grams(self.grams[at], self.texts[at], self.positions[at], self.spread[at])
+
+    @property
+    def postings(self) -> NDArray[np.int64]:
+        """Text and position of each: text << 32 less the position."""
+        return (self.texts << 32) - self.positions
 
 
 @dataclass(frozen=True)
 class _Level:
-    """The grams of one length: those that go on to longer ones, and the seeds."""
+    """The grams of one length: the seeds, and those that go on to longer ones."""
 
-    longer: NDArray[np.uint64]  # distinct grams that some seed goes on from
-    grams: NDArray[np.uint64]  # gram of each posting
-    texts: NDArray[np.int64]
-    positions: NDArray[np.int64]
+    seeds: _Grams
+    growing: _Grams
 
 
 def _levels(
@@ -120,7 +150,8 @@ def _levels(
         has_hope[text[can_grow]] = True
         is_seed |= ~has_hope[text]
         has_seed[text[is_seed]] = True
-        levels.append(_Level(np.unique(gram[can_grow]), gram[is_seed], text[is_seed], position[is_seed]))
+        here = _Grams(gram, text, position, spread)
+        levels.append(_Level(here.take(is_seed), here.take(can_grow)))
         gram, text, position = gram[can_grow], text[can_grow], position[can_grow]
         if len(gram) == 0:
             break
@@ -139,13 +170,36 @@ def _texts_per_gram(gram: NDArray[np.uint64], text: NDArray[np.int64]) -> NDArra
     return owners
 
 
+def _rarest(levels: list[_Level], settings: SeedDetector) -> list[_Level]:
+    """Return the levels with the seeds that each text keeps, and the grams that lead to one of them."""
+    every = [_Grams(*map(np.concatenate, zip(*(level.seeds for level in levels), strict=True)))] if levels else []
+    kept = np.concatenate([np.empty(0, np.int64), *(seeds.postings[_is_kept(seeds, settings)] for seeds in every)])
+    return [
+        _Level(*(part.take(np.isin(part.postings, kept, assume_unique=True)) for part in (level.seeds, level.growing)))
+        for level in levels
+    ]
+
+
+def _is_kept(seeds: _Grams, settings: SeedDetector) -> NDArray[np.bool_]:
+    """Return which seeds are among the rarest of their text. Of equally rare ones the hash decides, not the place."""
+    order = np.lexsort((seeds.grams, seeds.spread, seeds.texts))
+    texts = seeds.texts[order]
+    starts, sizes = np.searchsorted(texts, texts), np.bincount(texts)[texts]
+    result = np.empty(len(texts), np.bool_)
+    share = Fraction(str(settings.kept))
+    n_kept = np.maximum(settings.min_kept, -(-sizes * share.numerator // share.denominator))
+    result[order] = np.arange(len(texts)) - starts < n_kept
+    return result
+
+
 def _assemble(levels: list[_Level], items: ItemTexts, settings: SeedDetector) -> SeedIndex:
-    grams, starts, order = grouped(_joined([level.grams for level in levels], np.uint64))
-    postings = _joined([(level.texts << 32) - level.positions for level in levels], np.int64)[order]
-    longer = _joined([level.longer for level in levels], np.uint64)
+    grams, starts, order = grouped(_joined([level.seeds.grams for level in levels], np.uint64))
+    postings = _joined([level.seeds.postings for level in levels], np.int64)[order]
+    growing = [np.unique(level.growing.grams) for level in levels]
+    longer = _joined(growing, np.uint64)
     only_go_on = np.setdiff1d(longer, grams, assume_unique=True)
     # A single token that only goes on is no entry: the scan grows every token.
-    stored = np.setdiff1d(only_go_on, levels[0].longer if levels else only_go_on, assume_unique=True)
+    stored = np.setdiff1d(only_go_on, growing[0] if growing else only_go_on, assume_unique=True)
     keys = np.concatenate([grams, stored])
     spans = np.concatenate([starts, np.full(len(stored), starts[-1])])
     entries = pack_entries(spans, np.isin(keys, longer, assume_unique=True))

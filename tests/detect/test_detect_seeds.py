@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import lexical
 import oracles
 import pytest
@@ -38,16 +40,31 @@ lists = st.lists(token_lists, max_size=12)
 
 
 @settings(max_examples=150)
-@given(lists, st.lists(token_lists, max_size=5), st.sampled_from([1, 2, 3, 32]), st.sampled_from([3, 8]), st.booleans())
-@example([list("abcd"), *([*"abcd", x] for x in "efgh")], [list("habcdh")], 2, 8, False)
+@given(
+    lists,
+    st.lists(token_lists, max_size=5),
+    st.sampled_from([1, 2, 3, 32]),
+    st.sampled_from([3, 8]),
+    st.sampled_from(["1", "0.6", "0.3"]),
+    st.integers(1, 10),
+    st.booleans(),
+)
+@example([list("abcd"), *([*"abcd", x] for x in "efgh")], [list("habcdh")], 2, 8, "1", 1, False)
+@example([[*"abcdefgh"], [*"abxc"], [*"ghab"]], [[*"abcdefgh"]], 3, 8, "0.3", 1, False)
 def test_the_scan_equals_trying_everything(
-    item_words: list[list[str]], row_words: list[list[str]], max_texts: int, max_gram: int, is_unspaced: bool
+    item_words: list[list[str]],
+    row_words: list[list[str]],
+    max_texts: int,
+    max_gram: int,
+    kept: str,
+    min_kept: int,
+    is_unspaced: bool,
 ) -> None:
     if is_unspaced:
         item_words, row_words = ([[KANA[w] for w in words] for words in many] for many in (item_words, row_words))
     items = lexical.items_of([" ".join(words) for words in item_words])
-    detector = SeedDetector(max_texts=max_texts, max_gram=max_gram)
-    seeds = oracles.seeds(texts_of(items), shortest_seeds(items), max_texts, max_gram)
+    detector = SeedDetector(max_texts=max_texts, max_gram=max_gram, kept=float(kept), min_kept=min_kept)
+    seeds = oracles.seeds(texts_of(items), shortest_seeds(items), max_texts, max_gram, Fraction(kept), min_kept)
     expected = [found[:4] for found in oracles.scan(row_words, texts_of(items), seeds)]
     index = detector.index(items)
     assert scanned(index, [" ".join(words) for words in row_words]) == sorted(expected)
@@ -122,6 +139,16 @@ def test_nothing_to_find_is_an_empty_frame(parts: list[str], rows: list[str]) ->
     assert scanned(SeedDetector().index(lexical.items_of(parts)), rows) == []
 
 
+def test_of_a_long_item_the_rarest_seeds_are_kept() -> None:
+    long = [f"w{i}" for i in range(30)]
+    # "w0 w1 w2 w3" stands in another item too: its three seeds are the commonest of 29, of which 18 are kept.
+    items = lexical.items_of([" ".join(long), "w0 w1 w2 w3 and more"])
+    index = SeedDetector().index(items)
+    of_first = [posting for posting in index.arrays.postings.tolist() if -(-posting >> 32) == 0]
+    assert len(of_first) == 18
+    assert not {-posting for posting in of_first} & {0, 1, 2}
+
+
 def test_items_under_four_tokens_are_left_to_equality() -> None:
     items = lexical.items_of(["one two three", "one two three four"])
     assert scanned(SeedDetector().index(items), ["one two three", "zero one two three four"]) == [
@@ -132,4 +159,12 @@ def test_items_under_four_tokens_are_left_to_equality() -> None:
 
 def test_the_report_names_settings_and_size() -> None:
     described = SeedDetector(max_texts=5).index(lexical.items_of(["a b c d"])).describe()
-    assert described == {"max_texts_per_seed": 5, "max_gram": 8, "min_tokens": 4, "n_seeds": 4, "n_grams": 4}
+    assert described == {
+        "max_texts_per_seed": 5,
+        "max_gram": 8,
+        "min_tokens": 4,
+        "kept_share_of_seeds": 0.6,
+        "min_kept_seeds": 10,
+        "n_seeds": 4,
+        "n_grams": 4,
+    }
