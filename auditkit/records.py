@@ -103,7 +103,7 @@ class ReadSettings:
     labels: tuple[LabelRule, ...] = ()
     id_column: str = ""
     bad_rows: Literal["error", "skip"] = "error"
-    shard_bytes: int = 16 << 20
+    shard_bytes: int = 8 << 20
 
 
 @dataclass(frozen=True)

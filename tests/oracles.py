@@ -151,7 +151,7 @@ def scan(
             for group in _without_jumps(diagonals, slack):
                 first, last = max(0, group[0] - slack), min(len(row), group[-1] + len(text) + slack)
                 shared = sum((Counter(row[first:last]) & Counter(text)).values())
-                if len(group) >= STRETCH_SEEDS or _is_enough(shared, len(text), last - first):
+                if len(group) >= STRETCH_SEEDS or _is_enough(shared, len(text), last - first, len(group)):
                     found.append((r, t, first, last, shared))
     return found
 
@@ -166,8 +166,8 @@ def _without_jumps(diagonals: list[int], slack: int) -> list[list[int]]:
     return groups
 
 
-def _is_enough(shared: int, n_text: int, n_window: int) -> bool:
-    if Fraction(shared, n_text) >= Fraction(1, 2):
+def _is_enough(shared: int, n_text: int, n_window: int, n_seeds: int) -> bool:
+    if Fraction(shared, n_text) > Fraction(1, 2) or (Fraction(shared, n_text) == Fraction(1, 2) and n_seeds >= 4):
         return True
     is_part = n_window < n_text and Fraction(shared, n_window) >= Fraction(3, 4)
     return is_part and Fraction(shared, n_text) >= Fraction(3, 10)

@@ -21,20 +21,23 @@ from auditkit.kernels.table import find
 #: So many seeds of one item near one diagonal make a candidate of any window: a stretch of a long item.
 STRETCH_SEEDS = 8
 
+#: So many seeds are asked for where just half of an item is shared: unrelated rows share one short phrase with it.
+HALF_SEEDS = 4
+
 #: Items of more tokens share half of their words with many rows by chance.
 LONG_ITEM = 64
 
 
 @kernel
 def is_candidate(shared: int, n_item: int, n_window: int, n_hits: int) -> bool:
-    """Return whether a window shares enough: half of the item, a stretch of it, or most of a short row with it.
+    """Return whether a window shares enough: over half of the item, a stretch of it, or most of a short row with it.
 
     Long texts share half of their words by chance, but not their seeds: of a copy with a fifth of its words changed
     more than half of the seeds are left, so one in sixteen is asked for.
     """
     is_stretch = n_hits >= STRETCH_SEEDS
     has_seeds = (n_item <= LONG_ITEM) | (16 * n_hits >= n_item)
-    is_half = 2 * shared >= n_item
+    is_half = (2 * shared > n_item) | ((2 * shared == n_item) & (n_hits >= HALF_SEEDS))
     is_part = (n_window < n_item) & (4 * shared >= 3 * n_window) & (10 * shared >= 3 * n_item)
     # No branch: which of these holds is chance, and a branch foretold wrongly costs more than all of them.
     return is_stretch | (has_seeds & (is_half | is_part))

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auditkit.kernels import tokens as kernels
+from auditkit.kernels.letters import count_letters
 from auditkit.text.folding import fold
 from auditkit.text.normalise import Tokens
 from auditkit.text.unicode import classes
@@ -31,18 +32,35 @@ class Placed:
 # ---------------------------------------------------------------- canonical text
 
 
+def stretch_bounds(
+    tokens: Tokens, index: NDArray[np.int64], first: NDArray[np.int64], last: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return where tokens [first, last) of the texts `index` start and end in `tokens.text`; every stretch has a token.
+
+    int64 of shape [n, 2].
+    """
+    base, token = tokens.text_offsets[index], tokens.offsets[index]
+    return np.stack([base + tokens.starts[token + first], base + tokens.ends[token + last - 1]], axis=1)
+
+
+def whole_bounds(tokens: Tokens, index: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return where the canonical texts `index` start and end in `tokens.text`: int64 of shape [n, 2]."""
+    return np.stack([tokens.text_offsets[index], tokens.text_offsets[index + 1]], axis=1)
+
+
 def stretches(tokens: Tokens, index: NDArray[np.int64], first: NDArray[np.int64], last: NDArray[np.int64]) -> list[str]:
     """Return the canonical text of tokens [first, last) of the texts `index`; every stretch has a token. Length [n]."""
-    base, token = tokens.text_offsets[index], tokens.offsets[index]
-    starts, ends = base + tokens.starts[token + first], base + tokens.ends[token + last - 1]
-    data = tokens.text.data
-    return [str(data[a:b], "utf-8") for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
+    return _texts(tokens, stretch_bounds(tokens, index, first, last))
 
 
 def wholes(tokens: Tokens, index: NDArray[np.int64]) -> list[str]:
     """Return the canonical texts `index`. Length [n]."""
-    data, starts, ends = tokens.text.data, tokens.text_offsets[index], tokens.text_offsets[index + 1]
-    return [str(data[a:b], "utf-8") for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
+    return _texts(tokens, whole_bounds(tokens, index))
+
+
+def _texts(tokens: Tokens, bounds: NDArray[np.int64]) -> list[str]:
+    data = tokens.text.data
+    return [str(data[a:b], "utf-8") for a, b in bounds.tolist()]
 
 
 def letters_of_tokens(tokens: Tokens, index: int, first: int, last: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -60,7 +78,7 @@ def letters_of_tokens(tokens: Tokens, index: int, first: int, last: int) -> tupl
 
 def n_characters(tokens: Tokens) -> NDArray[np.int64]:
     """Return the characters of each canonical text: int64 [n]."""
-    return _per_text(tokens, _begins_character(tokens.text))
+    return count_letters(tokens.text, whole_bounds(tokens, np.arange(len(tokens))))
 
 
 def n_spaces(tokens: Tokens) -> NDArray[np.int64]:

@@ -56,7 +56,7 @@ def _may_be_long(windows: Windows) -> NDArray[np.bool_]:
 def _may_be_contained(windows: Windows) -> NDArray[np.bool_]:
     at = np.flatnonzero((windows.n_shorter <= LONG_TOKENS) & (2 * windows.shared >= windows.n_shorter))
     found = np.zeros(len(windows), np.bool_)
-    found[at] = have_in_order(windows.window_texts(at), windows.item_texts(at), windows.prepared.rules.contained.kept)
+    found[at] = have_in_order(windows, at, windows.prepared.rules.contained.kept)
     return found
 
 

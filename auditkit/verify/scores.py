@@ -12,7 +12,7 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz import fuzz, process
-from rapidfuzz.distance import Indel, LCSseq
+from rapidfuzz.distance import Indel
 
 from auditkit.verify.align import align_tokens
 from auditkit.verify.rules import Rules
@@ -75,16 +75,23 @@ def whole_rows(
     ratio, token_sort = np.zeros(len(windows)), np.zeros(len(windows))
     n_row, n_item = windows.n_row[at], windows.n_item[at]
     at = at[(n_row <= WHOLE_ROW_FACTOR * n_item) & (n_item <= WHOLE_ROW_FACTOR * n_row)]
-    rows, items = windows.row_texts(at), windows.item_texts(at)
     unspaced = windows.are_unspaced[at]
+    # Texts of unspaced scripts are measured below, without their spaces.
+    at = at[unspaced | _are_as_long(windows.row_letters(at), windows.prepared.n_characters[windows.text[at]], least)]
+    rows, items, unspaced = windows.row_texts(at), windows.item_texts(at), windows.are_unspaced[at]
     mine, theirs = joined(rows, unspaced), joined(items, unspaced)
-    a, b = lengths(mine), lengths(theirs)
-    close = 2 * np.minimum(a, b) >= (least - SLACK) * (a + b)
+    close = _are_as_long(lengths(mine), lengths(theirs), least)
     ratio[at[close]] = _similarity_from(least, only(mine, close), only(theirs, close))
     # Sorting the single characters of an unspaced script would make all anagrams equal.
     close &= ~unspaced
     token_sort[at[close]] = _similarity_from(least, by_word(only(rows, close)), by_word(only(items, close)))
     return ratio, token_sort
+
+
+def _are_as_long(a: NDArray[np.int64], b: NDArray[np.int64], least: float) -> NDArray[np.bool_]:
+    """Return which texts of a and b characters can have this ratio."""
+    result: NDArray[np.bool_] = 2 * np.minimum(a, b) >= (least - SLACK) * (a + b)
+    return result
 
 
 def joined(texts: list[str], is_unspaced: NDArray[np.bool_]) -> list[str]:
@@ -154,19 +161,18 @@ def _score_short(windows: Windows, at: NDArray[np.int64], least: float, partial:
     A stretch of l characters and a text of m have ratio 2 L / (l + m), with L letters in order. L is at most l, so
     ratio >= t needs L >= t m / (2 - t); and all of the longer text has at least the letters of its stretch.
     """
-    left, right = windows.window_texts(at), windows.item_texts(at)
-    may = have_in_order(left, right, least / (2 - least))
+    at = at[have_in_order(windows, at, least / (2 - least))]
     cut = 100 * max(0.0, least - SLACK)
     scores = process.cpdist(
-        only(left, may), only(right, may), scorer=fuzz.partial_ratio, score_cutoff=cut, dtype=np.float64
+        windows.window_texts(at), windows.item_texts(at), scorer=fuzz.partial_ratio, score_cutoff=cut, dtype=np.float64
     )
-    partial[at[may]] = scores / 100
+    partial[at] = scores / 100
 
 
-def have_in_order(left: list[str], right: list[str], share: float) -> NDArray[np.bool_]:
-    """Return which pairs have this share of the shorter text's letters in the same order: bool [n]."""
-    letters = process.cpdist(left, right, scorer=LCSseq.similarity, dtype=np.int64)
-    reached: NDArray[np.bool_] = letters >= (share - SLACK) * np.minimum(lengths(left), lengths(right))
+def have_in_order(windows: Windows, at: NDArray[np.int64], share: float) -> NDArray[np.bool_]:
+    """Return which windows `at` have this share of the shorter text's letters in the same order: bool [n]."""
+    letters, n_shorter = windows.letters_in_order(at)
+    reached: NDArray[np.bool_] = letters >= (share - SLACK) * n_shorter
     return reached
 
 

@@ -7,10 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from rapidfuzz import process
+from rapidfuzz.distance import LCSseq
 
+from auditkit.kernels.letters import NOT_ASCII, count_letters, letters_in_order
 from auditkit.kernels.runs import longest_runs
 from auditkit.text.normalise import Tokens
-from auditkit.text.spans import stretches, wholes
+from auditkit.text.spans import stretch_bounds, stretches, whole_bounds, wholes
 from auditkit.verify.items import PreparedItems
 
 #: `shared` where the detector did not count it: as many as there can be.
@@ -100,6 +103,23 @@ class Windows:
         """Whether the item's tokens stand together in the window."""
         result: NDArray[np.bool_] = self.runs[:, 0] == self.n_item
         return result
+
+    def row_letters(self, at: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the characters of the canonical rows of the windows `at`: int64 [n]."""
+        return count_letters(self.tokens.text, whole_bounds(self.tokens, self.unit[at]))
+
+    def letters_in_order(self, at: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return how many letters window and item share in the same order, and how many the shorter has: int64 [n]."""
+        items = self.prepared.items.tokens
+        mine = stretch_bounds(self.tokens, self.unit[at], self.first[at], self.last[at])
+        theirs = whole_bounds(items, self.text[at])
+        letters = letters_in_order(self.tokens.text, mine, items.text, theirs)
+        n_shorter = np.minimum(mine[:, 1] - mine[:, 0], theirs[:, 1] - theirs[:, 0])
+        others = np.flatnonzero(letters == NOT_ASCII)
+        left, right = self.window_texts(at[others]), self.item_texts(at[others])
+        letters[others] = process.cpdist(left, right, scorer=LCSseq.similarity, dtype=np.int64)
+        n_shorter[others] = [min(len(a), len(b)) for a, b in zip(left, right, strict=True)]
+        return letters, n_shorter
 
     def window_texts(self, at: NDArray[np.int64]) -> list[str]:
         """Return the canonical texts of the windows `at`."""

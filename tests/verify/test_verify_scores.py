@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from rapidfuzz import fuzz
-from rapidfuzz.distance import Indel
+from rapidfuzz.distance import Indel, LCSseq
 from strategies import texts, token_lists
 
 from auditkit import tables
@@ -80,16 +80,26 @@ def test_scores_from_the_least_threshold_on_equal_rapidfuzz(rows: list[str], ite
             assert score_found == pytest.approx(value if value >= least - 1e-9 else 0, abs=1e-9), name
 
 
-@given(st.lists(some_texts, min_size=2, max_size=2), st.floats(0.05, 1))
-def test_letters_in_order_bound_the_best_stretch(pair: list[str], least: float) -> None:
-    left, right = map(canonical, pair)
+def whole_window(row: str, part: str) -> Windows:
+    """Return the one window that is the whole row."""
+    return windows_of([part], [row], [(0, 0, 0, len(tokens_of(row)), None)])
+
+
+@given(some_texts, some_texts, st.floats(0.05, 1))
+def test_letters_in_order_bound_the_best_stretch(row: str, part: str, least: float) -> None:
+    windows, at = whole_window(row, part), np.zeros(1, np.int64)
+    left, right = canonical(row), canonical(part)
+    letters, n_shorter = windows.letters_in_order(at)
+    assert (letters[0], n_shorter[0]) == (LCSseq.similarity(left, right), min(len(left), len(right)))
     if fuzz.partial_ratio(left, right) / 100 >= least:
-        assert have_in_order([left], [right], least / (2 - least)).tolist() == [True]
+        assert have_in_order(windows, at, least / (2 - least)).tolist() == [True]
 
 
 @pytest.mark.parametrize(("share", "expected"), [(0.75, True), (0.76, False)])
-def test_letters_in_order_are_counted_of_the_shorter_text(share: float, expected: bool) -> None:
-    assert have_in_order(["abxc"], ["aabbcc"], share).tolist() == [expected]
+@pytest.mark.parametrize("letter", ["c", "ç"])
+def test_letters_in_order_are_counted_of_the_shorter_text(share: float, expected: bool, letter: str) -> None:
+    windows = whole_window(f"abx{letter}", f"aabb{letter}{letter}")
+    assert have_in_order(windows, np.zeros(1, np.int64), share).tolist() == [expected]
 
 
 @given(st.lists(words, min_size=1, max_size=4))
