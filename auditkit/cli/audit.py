@@ -122,6 +122,7 @@ def _settings(arguments: argparse.Namespace) -> AuditSettings:
         tiers=names_of([arguments.tiers]),
         encoders=tuple(arguments.encoder or ("minilm",)),
         exhaustive=arguments.exhaustive,
+        views=names_of([arguments.views]),
         rules=arguments.rules,
         read=read,
         decoys=arguments.decoys,

@@ -117,6 +117,7 @@ def _audit(command: argparse.ArgumentParser) -> None:
     add("--tiers", default="exact,contained,near", metavar="T,T", help="tiers that run (default: %(default)s), or all")
     add("--encoder", action="append", metavar="NAME", help="minilm (default), multilingual, Hub name or folder")
     add("--exhaustive", action="store_true", help="paraphrase embeds every row, those that its sieve leaves out too")
+    add("--views", default="default", metavar="V,V", help="disguises that are undone: default (all), none, or names")
     add("--fields", action="append", metavar="F,F", help="scan these text columns only")
     add("--roles", action="append", metavar="R,R", help="scan these chat roles only")
     add(

@@ -76,16 +76,16 @@ def find_all(table: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDArray[np.
 
 # ---------------------------------------------------------------- filter
 
-#: Bits a key, at least: of keys that are not there one in eight passes at the most.
+#: Bits a key, at least, where nobody asks for more: of keys that are not there one in eight passes at the most.
 BITS_A_KEY = 8
 WORD_SHIFT, BIT_MASK = np.uint64(6), np.uint64(63)
 
 
 @kernel
-def build_filter(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def build_filter(keys: NDArray[np.uint64], bits_a_key: int = BITS_A_KEY) -> NDArray[np.uint64]:
     """Return a bit set with one bit a key (a Bloom filter of one hash): uint64 of shape [a power of two]."""
     n_words = 1
-    while 64 * n_words < BITS_A_KEY * len(keys):
+    while 64 * n_words < bits_a_key * len(keys):
         n_words *= 2
     words = np.zeros(n_words, np.uint64)
     for i in range(len(keys)):

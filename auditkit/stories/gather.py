@@ -30,6 +30,7 @@ class Gathered:
         pairs, labels: those of the shards, with the source's name as `pool`.
         label_counts: policy -> label -> rows.
         paraphrase_counts: encoder -> what it counted -> number.
+        view_counts: "readings" and "left_out" (see stories/views.py) -> what -> number.
         beyond: frames BEYOND of the shards.
     """
 
@@ -41,6 +42,7 @@ class Gathered:
     not_examined: Counter[str] = field(default_factory=Counter)
     n_template_only: int = 0
     paraphrase_counts: dict[str, Counter[str]] = field(default_factory=dict)
+    view_counts: dict[str, Counter[str]] = field(default_factory=dict)
     beyond: list[pl.DataFrame] = field(default_factory=list)
 
     @property
@@ -66,6 +68,7 @@ class Gathered:
         self.n_template_only += shard.n_template_only
         _add_each(self.label_counts, shard.label_counts)
         _add_each(self.paraphrase_counts, shard.paraphrase_counts)
+        _add_each(self.view_counts, shard.view_counts)
         self.beyond.append(shard.beyond)
 
 

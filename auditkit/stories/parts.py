@@ -16,7 +16,7 @@ from auditkit.run.digests import frame_digest
 from auditkit.stories.scan import Shard
 
 _FRAMES = ("pairs", "labels", "beyond")
-_COUNTS = ("n_rows", "n_texts", "n_template_only", "not_examined", "label_counts", "paraphrase_counts")
+_COUNTS = ("n_rows", "n_texts", "n_template_only", "not_examined", "label_counts", "paraphrase_counts", "view_counts")
 
 
 def key_of(batch: TextBatch, index: str) -> str:

@@ -15,6 +15,7 @@ from auditkit.stories.error_rates import judge
 from auditkit.stories.gather import Gathered
 from auditkit.stories.scan import Scanner
 from auditkit.stories.settings import changed
+from auditkit.stories.views import LEFT_OUT, describe_views
 from auditkit.text.normalise import describe
 from auditkit.verify.paraphrases import MAX_PAIRS, keep_best
 from auditkit.verify.summary import benchmark_results, item_results, row_counts, source_results
@@ -63,7 +64,8 @@ def make_report(
         bad_rows=tuple(gathered.bad_rows),
         tiers_run=scanner.tiers,
         tiers_not_run=not_run,
-        detectors=scanner.describe(gathered.n_template_only, gathered.paraphrase_counts),
+        detectors=scanner.describe(gathered.n_template_only, gathered.paraphrase_counts)
+        | {"views": describe_views(scanner.viewer.names, gathered.view_counts, matches)},
         by_label=_by_label(gathered.label_counts, matches),
         normalisation=describe(),
         versions=versions(has_encoder=bool(scanner.paraphrase)),
@@ -91,6 +93,8 @@ def _not_examined(
     parts = scanner.items[scanner.texts.unmatchable]
     counts["benchmark answer too short to be matched alone"] += int((parts["kind"] == "answer").sum())
     counts["benchmark text without a letter, digit or symbol"] += int((parts["kind"] != "answer").sum())
+    for name, n in gathered.view_counts.get("left_out", {}).items():
+        counts[LEFT_OUT[name]] += n
     for name, found in gathered.paraphrase_counts.items():
         counts[f"text cut at the maximum length of encoder {name}"] += found["n_truncated"]
     counts[f"paraphrase pair beyond the closest {MAX_PAIRS} of an item text"] += n_beyond

@@ -24,6 +24,7 @@ from auditkit.records import BadRow, Benchmark, TextBatch
 from auditkit.run.digests import code_digest, frame_digest
 from auditkit.run.versions import versions
 from auditkit.stories.settings import AuditSettings
+from auditkit.stories.views import Viewer
 from auditkit.text.encode import load_encoder
 from auditkit.text.items import ItemTexts, distinct_texts
 from auditkit.text.normalise import describe, tokenise
@@ -52,6 +53,7 @@ class Shard:
         not_examined: reason -> count.
         n_template_only: pairs that shared a template only.
         paraphrase_counts: encoder -> what it counted -> number.
+        view_counts: "readings" and "left_out" (see stories/views.py) -> what -> number.
         beyond: frame BEYOND: paraphrases that are not among the best of their item text.
     """
 
@@ -65,6 +67,7 @@ class Shard:
     not_examined: Mapping[str, int]
     n_template_only: int
     paraphrase_counts: Mapping[str, Mapping[str, int]]
+    view_counts: Mapping[str, Mapping[str, int]]
     beyond: pl.DataFrame
 
 
@@ -80,6 +83,7 @@ class Scanner:
     not_run: Mapping[str, str]
     lexical: Mapping[str, Index]
     paraphrase: Mapping[str, ParaphraseIndex]
+    viewer: Viewer
 
     @staticmethod
     def make(benchmarks: Sequence[Benchmark], settings: AuditSettings, rules: Rules, n_pool_bytes: int) -> Scanner:
@@ -97,7 +101,8 @@ class Scanner:
         else:
             not_run["paraphrase"] = "not asked for (--tiers all)"
         lexical = _lexical(texts, rules, tiers)
-        return Scanner(items, decoys, texts, prepare(texts, rules), tiers, not_run, lexical, paraphrase)
+        viewer = Viewer.make(settings.wanted_views(), texts)
+        return Scanner(items, decoys, texts, prepare(texts, rules), tiers, not_run, lexical, paraphrase, viewer)
 
     @cached_property
     def digest(self) -> str:
@@ -106,6 +111,7 @@ class Scanner:
         packages = {name: version for name, version in versions(has_encoder=bool(encoders)).items() if name != "python"}
         body = [
             code_digest(), describe(), packages, self.prepared.rules.as_dict(), self.tiers, encoders,
+            self.viewer.names,
             frame_digest(self.items), frame_digest(self.decoys.parts),
         ]  # fmt: skip
         return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
@@ -114,10 +120,10 @@ class Scanner:
         """Return the verified pairs of a shard, and its counts."""
         texts = batch.texts["text"]
         rows = Rows(texts, tokenise(texts))
-        proposed = pl.concat([tables.empty(tables.CANDIDATES), *(index.scan(rows) for index in self.lexical.values())])
-        found = verify(proposed, texts, rows.tokens, self.prepared, frozenset(self.tiers))
-        close, counts = self._close(rows, found)
-        addressed = _with_addresses(pl.concat([found.pairs, close.pairs]), batch.texts)
+        found = self._lexical_pairs(rows)
+        pairs, view_counts = self.viewer.add(rows, found.pairs, lambda readings: self._lexical_pairs(readings).pairs)
+        close, counts = self._close(rows, pairs)
+        addressed = _with_addresses(pl.concat([pairs, close.pairs]), batch.texts)
         return Shard(
             n_rows=batch.n_rows,
             n_texts=len(texts),
@@ -129,17 +135,23 @@ class Scanner:
             not_examined=batch.not_examined,
             n_template_only=found.n_template_only,
             paraphrase_counts=counts,
+            view_counts=view_counts,
             beyond=close.beyond,
         )
 
-    def _close(self, rows: Rows, found: Verified) -> tuple[Paraphrases, dict[str, dict[str, int]]]:
-        """Return the verified paraphrases of a shard, and what each encoder counted."""
+    def _lexical_pairs(self, rows: Rows) -> Verified:
+        """Return the verified pairs of the lexical tiers."""
+        proposed = pl.concat([tables.empty(tables.CANDIDATES), *(index.scan(rows) for index in self.lexical.values())])
+        return verify(proposed, rows.texts, rows.tokens, self.prepared, frozenset(self.tiers))
+
+    def _close(self, rows: Rows, pairs: pl.DataFrame) -> tuple[Paraphrases, dict[str, dict[str, int]]]:
+        """Return the verified paraphrases of a shard that has these lexical pairs, and what each encoder counted."""
         if not self.paraphrase:
-            return Paraphrases(found.pairs.clear(), tables.empty(BEYOND)), {}
-        known = found.pairs.select("unit", "text")
+            return Paraphrases(pairs.clear(), tables.empty(BEYOND)), {}
+        known = pairs.select("unit", "text")
         each = {name: index.search(rows, known) for name, index in self.paraphrase.items()}
         close = pl.concat([one.candidates for one in each.values()])
-        verified = verify_paraphrases(close, found.pairs, rows.texts, rows.tokens, self.prepared)
+        verified = verify_paraphrases(close, pairs, rows.texts, rows.tokens, self.prepared)
         return verified, {name: one.counts for name, one in each.items()}
 
     def describe(self, n_template_only: int, paraphrase_counts: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:

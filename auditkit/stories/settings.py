@@ -9,6 +9,7 @@ from typing import Any
 
 from auditkit.errors import UsageError, nearest
 from auditkit.records import LEXICAL_TIERS, TIERS, LabelRule, ReadSettings
+from auditkit.text.views.catalogue import VIEWS
 from auditkit.verify.rules import Rules, default_rules, load_rules, rules_of
 
 ENGINES = ("local", "ray")
@@ -31,6 +32,7 @@ class AuditSettings:
         rules: a rules file, Rules, or None for the defaults.
         read: what of the pool is read.
         exhaustive: paraphrase embeds every row; else rows that a sieve says are close to no item are left out.
+        views: disguises that are undone (docs/views.md): "default" for all of them, "none", or names.
         decoys: how many decoys measure the error rates (docs/error-rates.md); None: one an item, at most 1,000.
         fdr: contaminated matches whose q-value is above it become `review`; None changes no verdict.
     """
@@ -40,6 +42,7 @@ class AuditSettings:
     rules: Rules | str | Path | None = None
     read: ReadSettings = field(default_factory=ReadSettings)
     exhaustive: bool = False
+    views: tuple[str, ...] = ("default",)
     decoys: int | None = None
     fdr: float | None = None
 
@@ -49,6 +52,7 @@ class AuditSettings:
                 raise UsageError(f"unknown tier '{tier}'{nearest(tier, TIERS)}; tiers are {', '.join(TIERS)}, or all")
         if not self.tiers:
             raise UsageError(f"no tier given; tiers are {', '.join(TIERS)}, or all")
+        self.wanted_views()
         if not self.encoders:
             raise UsageError("no encoder given; name minilm, multilingual, a Hub name or a folder")
         if self.decoys is not None and self.decoys < 0:
@@ -63,6 +67,18 @@ class AuditSettings:
         if self.rules is None:
             return default_rules()
         return self.rules if isinstance(self.rules, Rules) else load_rules(self.rules)
+
+    def wanted_views(self) -> tuple[str, ...]:
+        """Return the names of the views asked for, in their order."""
+        if self.views in (("default",), ("none",)):
+            return tuple(VIEWS) if self.views == ("default",) else ()
+        known = f"views are {', '.join(VIEWS)}, or default or none alone"
+        for view in self.views:
+            if view not in VIEWS:
+                raise UsageError(f"unknown view '{view}'{nearest(view, VIEWS)}; {known}")
+        if not self.views:
+            raise UsageError(f"no view given; {known}")
+        return tuple(view for view in VIEWS if view in self.views)
 
     def wanted(self) -> tuple[str, ...]:
         """Return the tiers asked for, strongest first."""
@@ -107,6 +123,7 @@ def as_plain(settings: AuditSettings, pool: Any, benchmarks: Any) -> dict[str, A
         "tiers": list(settings.tiers),
         "encoders": list(settings.encoders),
         "exhaustive": settings.exhaustive,
+        "views": list(settings.views),
         "decoys": settings.decoys,
         "fdr": settings.fdr,
         **{name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()},
@@ -127,7 +144,7 @@ def from_plain(plain: Mapping[str, Any], rules: Mapping[str, Any]) -> AuditSetti
     known = rules_of(rules, "the report's rules")
     return AuditSettings(
         tuple(plain["tiers"]), tuple(plain["encoders"]), known, read, plain.get("exhaustive", False),
-        decoys=plain.get("decoys"), fdr=plain.get("fdr"),
+        views=tuple(plain.get("views", ("none",))), decoys=plain.get("decoys"), fdr=plain.get("fdr"),
     )  # fmt: skip
 
 
