@@ -22,6 +22,10 @@ N_ONE, N_PAIRS, LONGEST, FOREIGN_RUN = 0, 1, 2, 3
 LETTER_RUN, PAIR_RUN = 0, 1
 N_MIXED, N_WHOLE, N_FOREIGN, N_MARKS, N_COMPATIBLE, N_HIDDEN = 0, 1, 2, 3, 4, 5
 
+#: Bytes of a token that is taken for a code: no word is so long, or so long with a digit in it. One base64 token in a
+#: hundred of LONG letters has no digit.
+MIXED, LONG = 16, 28
+
 _ZERO, _NINE, _A, _F, _X, _Z = 48, 57, 97, 102, 120, 122
 
 
@@ -60,7 +64,8 @@ def count_tokens(
     """Return, per row of canonical text, N_ONE, N_PAIRS, LONGEST and FOREIGN_RUN: int64 [n, 4].
 
     N_ONE counts tokens of one character (two bytes at most), N_PAIRS those that may be a byte in hexadecimal digits
-    (4a, x4a, 0x4a), LONGEST is the bytes of the longest token. FOREIGN_RUN is the highest sum of a stretch of tokens
+    (4a, x4a, 0x4a), LONGEST is the bytes of the longest token of at least MIXED with a digit or
+    of LONG without, 0 where there is none. FOREIGN_RUN is the highest sum of a stretch of tokens
     where one that the filter `foreign` may hold counts 1, any other -1 (Page's CUSUM, 1954).
     """
     counts = np.empty((len(offsets) - 1, 4), np.int64)
@@ -78,7 +83,8 @@ def count_tokens(
                 | ((length == 3) & (first == _X))
                 | ((length == 4) & (first == _ZERO))
             )
-            longest = max(longest, length)
+            if length > longest and (length >= LONG or (length >= MIXED and _has_digit(text, base + start, length))):
+                longest = length
             if may_hold(foreign, hashes[token]):
                 foreigners += 1
                 most = max(most, foreigners)
@@ -121,6 +127,14 @@ def _is_code(text: NDArray[np.uint8], at: Any, length: Any) -> Any:
     is_bare = length == 2
     is_marked = (length == 3 and text[at] == _X) or (length == 4 and text[at] == _ZERO and text[at + 1] == _X)
     return (is_bare or is_marked) and _is_hex(text[at + length - 2]) and _is_hex(text[at + length - 1])
+
+
+@kernel
+def _has_digit(text: NDArray[np.uint8], at: Any, length: Any) -> Any:
+    found = False
+    for i in range(at, at + np.uintp(length)):
+        found |= _ZERO <= text[i] <= _NINE
+    return found
 
 
 @kernel

@@ -19,7 +19,29 @@ from auditkit.text.views.alphabet import point_kinds, readings_of_letters
 from auditkit.text.views.signs import EMPHASIS_SIGNS, ESCAPE_SIGNS, LEET_SIGNS, byte_kinds
 
 texts = st.lists(st.text("aZ9$!|@%&\\<*`é. ", max_size=30), min_size=1, max_size=4)
-words = st.lists(st.sampled_from(["a", "b", "i", "7", "+", "как", "ж", "4a", "x6f", "0x6f", "zz", "word"]), max_size=14)
+words = st.lists(
+    st.sampled_from(
+        [
+            "a",
+            "b",
+            "i",
+            "7",
+            "+",
+            "как",
+            "ж",
+            "4a",
+            "x6f",
+            "0x6f",
+            "zz",
+            "word",
+            "sixteenletters1x",
+            "fifteenletters1",
+            "q" * 27,
+            "q" * 28,
+        ]
+    ),
+    max_size=14,
+)
 
 
 def ascii_letter(char: str) -> bool:
@@ -71,7 +93,8 @@ def test_tokens_are_counted_as_python_counts_them(rows: list[list[str]]) -> None
             total = max(total + (1 if word == "zz" else -1), 0)
             most = max(most, total)
         assert found[signs.N_ONE] == sum(len(word) == 1 for word in row)
-        assert found[signs.LONGEST] == max((len(word.encode()) for word in row), default=0)
+        codes = [len(w) for w in row if len(w) >= 28 or (len(w) >= 16 and any(map(str.isdigit, w)))]
+        assert found[signs.LONGEST] == max(codes, default=0)
         assert found[signs.FOREIGN_RUN] == most
         # A cheap bound: what longest_runs may find is never more.
         assert found[signs.N_PAIRS] >= sum(bool(re.fullmatch(r"(0x|x)[0-9a-f]{2}|[0-9][0-9a-f]", word)) for word in row)

@@ -28,8 +28,8 @@ EMPHASIS_SIGNS = "*`~"
 
 #: Leet signs beside letters: at least so many, and one in so many bytes or enough of them for an item.
 MIN_LEET, LEET_BYTES, MANY_LEET = 2, 40, 6
-#: Tokens of one letter in a row, hexadecimal bytes in a row, bytes of one token, rot13 words beyond others.
-MIN_LETTERS, MIN_PAIRS, MIN_LONG, MIN_FOREIGN = 6, 6, 16, 3
+#: Tokens of one letter in a row, hexadecimal bytes in a row, rot13 words beyond others.
+MIN_LETTERS, MIN_PAIRS, MIN_FOREIGN = 6, 6, 3
 #: Marks of emphasis behind letters: two a word, where they stand within words.
 MIN_EMPHASIS = 4
 #: Words of mixed scripts; words of look-alikes only, and their share of a row's words of other scripts.
@@ -72,8 +72,8 @@ def suspects(texts: pl.Series, tokens: Tokens, vocabulary: Vocabulary) -> dict[s
     return {
         "leet": is_leet,
         "spaced": runs[:, kernels.LETTER_RUN] >= MIN_LETTERS,
-        "encoded": of_tokens[:, kernels.LONGEST] >= MIN_LONG,
-        "hex": (runs[:, kernels.PAIR_RUN] >= MIN_PAIRS) | (of_tokens[:, kernels.LONGEST] >= MIN_LONG),
+        "encoded": of_tokens[:, kernels.LONGEST] > 0,
+        "hex": (runs[:, kernels.PAIR_RUN] >= MIN_PAIRS) | (of_tokens[:, kernels.LONGEST] > 0),
         "rot13": of_tokens[:, kernels.FOREIGN_RUN] >= MIN_FOREIGN,
         "escaped": of_bytes[:, kernels.N_ESCAPES] >= 1,
         "emphasis": of_bytes[:, kernels.N_EMPHASIS] >= MIN_EMPHASIS,
