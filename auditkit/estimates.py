@@ -14,8 +14,8 @@ class TierErrors:
         n_matches, n_contaminated: matches, twins left out.
         n_twins: matches of a changed copy whose label or numbers are not the item's: outside the estimate.
         n_decoy_matches, n_decoy_contaminated: the same of the decoys, over all sets.
-        fdr: largest q-value among the contaminated matches, null without any; `fdr_reported` among all matches.
-        least: the estimate that so many matches have where no decoy matches: no q-value of the tier is smaller.
+        fdr: the estimate for all contaminated matches, null without any; `fdr_reported` for all matches.
+        least: what `fdr` is where no decoy is condemned: the grain of the estimate.
     """
 
     tier: str

@@ -1,22 +1,21 @@
 """Decoys: items that cannot be in the pool, as like real ones as can be, so that what matches them matches by accident.
 
 A decoy keeps an item's frame (its length, its gaps, the words that many items share, the templates) and gets other
-content words: those that follow the same word in other items, so that neighbours go together as they do in real text.
-The words of an item are drawn from its own benchmark: subject, script and spelling are the same.
+content words: those that stand between the same two words of the frame in other items, so that it reads as they do.
+The words are drawn from the item's own benchmark: subject, script and spelling are the same.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
 from random import Random
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from rapidfuzz import fuzz, process
 
 from auditkit import tables
 from auditkit.text.items import ItemTexts
@@ -25,15 +24,12 @@ SEED = 1
 #: Without a number given, an audit has as many decoys as items, and at most this many: they make its index larger.
 MAX_DECOYS = 1_000
 #: Words in this share of a benchmark's texts, and in MIN_FRAME_TEXTS, belong to the frame.
-FRAME_SHARE, MIN_FRAME_TEXTS = 0.05, 3
-#: A decoy shares at most this share of its item's words in their places, no longer run, and is no nearer (rapidfuzz
-#: ratio of the sorted words): a leaked copy of the item must not be taken for one of the decoy.
-MAX_KEPT, MAX_RUN, MAX_LIKENESS = 0.6, 6, 75.0
+FRAME_SHARE, MIN_FRAME_TEXTS = 0.15, 3
+#: Of an item's content words a decoy exchanges at least this share, and one.
+EXCHANGED = 0.5
 #: A word is drawn so many times until it is not that of the item, and not of the text that gave the last one: else the
 #: decoy could be a copy of that text.
 N_DRAWS = 8
-#: In benchmarks of so few texts a decoy is compared with each of them, not with its own item only.
-FEW_TEXTS = 200
 #: Donor texts beside the chosen items, for each of them: enough words, whatever the benchmarks' size.
 N_DONORS = 4
 ITEM = ["benchmark", "item"]
@@ -46,12 +42,14 @@ class Decoys:
     Attributes:
         parts: frame tables.ITEMS; `benchmark` is that of the item each was made from, `item` numbers the decoys from -1
             downwards, so that none is taken for an item.
+        sources: benchmark, item (of `parts`) and source, the item that each was made from.
         n_sets: sets of them; each holds at most one decoy of an item.
         n_items: items of the benchmarks that have a text to be matched.
         n_left_out: items chosen that gave no decoy, since they have too few words to exchange.
     """
 
     parts: pl.DataFrame
+    sources: pl.DataFrame
     n_sets: int
     n_items: int
     n_left_out: int
@@ -67,7 +65,8 @@ class Decoys:
         return self.n_items * self.n_sets / self.n_decoys if self.n_decoys else 0.0
 
 
-NO_DECOYS = Decoys(tables.empty(tables.ITEMS), 0, 0, 0)
+NO_SOURCES = pl.DataFrame(schema={"benchmark": pl.String, "item": pl.Int64, "source": pl.Int64})
+NO_DECOYS = Decoys(tables.empty(tables.ITEMS), NO_SOURCES, 0, 0, 0)
 
 
 def make_decoys(texts: ItemTexts, in_template: NDArray[np.bool_], n: int | None, seed: int = SEED) -> Decoys:
@@ -91,7 +90,8 @@ def make_decoys(texts: ItemTexts, in_template: NDArray[np.bool_], n: int | None,
     made = parts.with_columns(pl.Series("text", list(maker.texts(parts, seed)), dtype=pl.String))
     failed = made.filter(pl.col("text").is_null())["decoy"].unique()
     whole = made.filter(~pl.col("decoy").is_in(failed.implode())).with_columns((-1 - pl.col("decoy")).alias("item"))
-    return Decoys(whole.select(tables.ITEMS.keys()), n_sets, len(items), len(failed))
+    sources = chosen.select("benchmark", (-1 - pl.col("decoy")).alias("item"), pl.col("item").alias("source"))
+    return Decoys(whole.select(tables.ITEMS.keys()), sources, n_sets, len(items), len(failed))
 
 
 def _drawn(items: pl.DataFrame, n: int, seed: int) -> pl.DataFrame:
@@ -125,6 +125,9 @@ class _Words:
 _Kind = tuple[bool, bool]
 #: A word, and the number of the text it is from.
 _Donor = tuple[str, int]
+#: The words of the frame before and behind a word ("" at either end, CONTENT for any other word), and its kind.
+_Slot = tuple[str, str, _Kind]
+CONTENT = "*"
 
 
 def _kind(word: str) -> _Kind:
@@ -137,45 +140,41 @@ class _Donors:
 
     Attributes:
         frame: words that many of its texts have.
-        after: word and kind -> the words of that kind that follow it, as often as they do, each with the number of
-            its text; "" is the beginning.
+        between: slot -> the words that stand in it, as often as they do, each with the number of its text.
+        after: the same by the word before the slot alone.
         words: kind -> all words of it, with their texts.
-        few: the texts, sorted by words, where they are few.
     """
 
     frame: frozenset[str]
+    between: Mapping[_Slot, Sequence[_Donor]]
     after: Mapping[tuple[str, _Kind], Sequence[_Donor]]
     words: Mapping[_Kind, Sequence[_Donor]]
-    few: Sequence[str]
 
     @staticmethod
-    def of(texts: Sequence[_Words]) -> _Donors:
+    def of(texts: Mapping[int, _Words]) -> _Donors:
         """Return the words of these texts, those of templates left out."""
-        spread, after = Counter[str](), defaultdict[tuple[str, _Kind], list[_Donor]](list)
-        words = defaultdict[_Kind, list[_Donor]](list)
-        for number, text in enumerate(texts):
-            spread.update(set(text.tokens))
-            for (before, word), is_template in zip(pairwise(["", *text.tokens]), text.is_template, strict=True):
-                if not is_template:
-                    after[before, _kind(word)].append((word, number))
-                    words[_kind(word)].append((word, number))
+        spread = Counter(word for text in texts.values() for word in set(text.tokens))
         least = max(MIN_FRAME_TEXTS, FRAME_SHARE * len(texts))
-        few = [_sorted(text.tokens) for text in texts] if len(texts) <= FEW_TEXTS else []
-        return _Donors(frozenset(word for word, n in spread.items() if n >= least), after, words, few)
+        frame = frozenset(word for word, n in spread.items() if n >= least)
+        between, after = defaultdict[_Slot, list[_Donor]](list), defaultdict[tuple[str, _Kind], list[_Donor]](list)
+        words = defaultdict[_Kind, list[_Donor]](list)
+        for number, text in texts.items():
+            for (word, slot), is_template in zip(_slots(text.tokens, frame), text.is_template, strict=True):
+                if not is_template:
+                    between[slot].append((word, number))
+                    after[slot[0], slot[2]].append((word, number))
+                    words[slot[2]].append((word, number))
+        return _Donors(frame, between, after, words)
 
-    def another(self, before: str, word: str, last: int, rng: Random) -> _Donor:
-        """Return a word of another text than `last` that can stand after `before` in place of `word`: of its kind."""
-        kind = _kind(word)
-        for pool in (self.after.get((before, kind), ()), self.words.get(kind, ())):
+    def another(self, word: str, slot: _Slot, barred: tuple[int, int], rng: Random) -> _Donor | None:
+        """Return a word of a text not barred that can stand in a slot in place of `word`, if there is one."""
+        before, _, kind = slot
+        for pool in (self.between.get(slot, ()), self.after.get((before, kind), ()), self.words.get(kind, ())):
             for _ in range(min(N_DRAWS, len(pool))):
                 other, text = rng.choice(pool)
-                if other != word and text != last:
+                if other != word and text not in barred:
                     return other, text
-        return word, last
-
-    def are_like(self, words: Sequence[str]) -> bool:
-        """Return whether these words are nearly those of one of a few texts."""
-        return process.extractOne(_sorted(words), self.few, scorer=fuzz.ratio, score_cutoff=MAX_LIKENESS) is not None
+        return None
 
 
 @dataclass(frozen=True)
@@ -197,49 +196,46 @@ class _Maker:
             more = Random(f"donors {seed} {name}").sample(known.to_list(), n_more)
             numbers = list(dict.fromkeys([*chosen, *more]))
             texts_of |= {text: _Words.of(texts, text, in_template) for text in numbers}
-            donors[name] = _Donors.of([texts_of[text] for text in numbers])
+            donors[name] = _Donors.of({text: texts_of[text] for text in numbers})
         return _Maker(texts_of, donors)
 
     def texts(self, parts: pl.DataFrame, seed: int) -> Iterable[str | None]:
         """Yield the decoy text of each part, None where none can be made."""
         for decoy, name, text in parts.select("decoy", "benchmark", "text_index").iter_rows():
-            yield _decoy(self.texts_of[text], self.donors[name], Random(f"decoy {seed} {decoy} {text}"))
+            yield _decoy(text, self.texts_of[text], self.donors[name], Random(f"decoy {seed} {decoy} {text}"))
 
 
-def _decoy(text: _Words, donors: _Donors, rng: Random) -> str | None:
-    """Return other words in a text's frame: the frame's own words are exchanged only where too much is left as it was.
+def _decoy(number: int, text: _Words, donors: _Donors, rng: Random) -> str | None:
+    """Return a text's frame with other content words, and of a frame alone with other words of it.
 
     None where the text has no words to exchange, or no others stand in its benchmark.
     """
     own = [i for i, is_template in enumerate(text.is_template) if not is_template]
     content = [i for i in own if text.tokens[i] not in donors.frame]
-    frame = [i for i in own if text.tokens[i] in donors.frame]
-    half = rng.sample(frame, len(frame) // 2)
-    for places in (content, [*content, *half], own):
-        words = _exchanged(text.tokens, frozenset(places), donors, rng)
-        mine, theirs = [text.tokens[i] for i in own], [words[i] for i in own]
-        if own and not _is_copy(mine, theirs) and not donors.are_like(words):
+    for places in (content, own):
+        chosen = frozenset(rng.sample(places, math.ceil(EXCHANGED * len(places))))
+        words = _exchanged(number, text.tokens, chosen, donors, rng)
+        if words != text.tokens:
             return text.joined(words)
     return None
 
 
-def _exchanged(tokens: Sequence[str], places: frozenset[int], donors: _Donors, rng: Random) -> list[str]:
-    """Return the tokens with those at `places` exchanged, from the left: each fits what now stands before it."""
-    words, last = list[str](), -1
-    for i, word in enumerate(tokens):
-        if i in places:
-            word, last = donors.another(words[-1] if words else "", word, last, rng)
-        words.append(word)
+def _exchanged(number: int, tokens: Sequence[str], places: frozenset[int], donors: _Donors, rng: Random) -> list[str]:
+    """Return the tokens with those at `places` exchanged for words of other texts, no two in turn of the same one."""
+    words, last = list[str](), number
+    for i, (word, slot) in enumerate(_slots(tokens, donors.frame)):
+        other = donors.another(word, slot, (number, last), rng) if i in places else None
+        words.append(other[0] if other else word)
+        last = other[1] if other else last
     return words
+
+
+def _slots(tokens: Sequence[str], frame: frozenset[str]) -> Iterator[tuple[str, _Slot]]:
+    """Yield each token and the slot that it stands in."""
+    marks = ["", *(token if token in frame else CONTENT for token in tokens), ""]
+    for i, token in enumerate(tokens):
+        yield token, (marks[i], marks[i + 2], _kind(token))
 
 
 def _sorted(words: Iterable[str]) -> str:
     return " ".join(sorted(words))
-
-
-def _is_copy(tokens: Sequence[str], words: Sequence[str]) -> bool:
-    """Return whether a decoy is so like its item that a copy of the one could be taken for one of the other."""
-    same = [a == b for a, b in zip(tokens, words, strict=True)]
-    longest = max((sum(1 for _ in run) for is_same, run in groupby(same) if is_same), default=0)
-    is_like = fuzz.ratio(_sorted(tokens), _sorted(words)) > MAX_LIKENESS
-    return sum(same) > MAX_KEPT * len(same) or longest > MAX_RUN or is_like

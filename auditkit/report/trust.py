@@ -72,7 +72,7 @@ def _coarse(errors: ErrorRates) -> Iterator[str]:
     for tier in errors.tiers:
         if tier.least is not None and tier.least > COARSE:
             yield (
-                f"{_name(tier)}: coarse, {counted(tier.n_matches, 'match', 'matches')} cannot show a share below "
+                f"{_name(tier)}: coarse, {counted(tier.n_contaminated, 'match', 'matches')} cannot show a share below "
                 f"{percent(tier.least)}"
             )
 

@@ -9,7 +9,7 @@ import polars as pl
 from auditkit.estimates import ErrorRates
 from auditkit.plant.decoys import SEED
 from auditkit.stories.scan import Scanner
-from auditkit.verify.error_rates import FDR_RULE, estimate, hold
+from auditkit.verify.error_rates import FDR_RULE, accidents, estimate, hold
 from auditkit.verify.verdicts import conclude
 
 
@@ -34,8 +34,9 @@ def judge(pairs: pl.DataFrame, labels: pl.DataFrame, scanner: Scanner, fdr: floa
     matches = conclude(pairs.filter(is_own), scanner.prepared, labels)
     if not decoys.n_decoys:
         return Judged(matches, None)
-    accidents = conclude(pairs.filter(~is_own), scanner.prepared, labels)
-    estimated = estimate(matches, accidents, decoys.scale, decoys.n_sets)
+    theirs = conclude(pairs.filter(~is_own), scanner.prepared, labels)
+    theirs = accidents(theirs, matches, decoys.sources)
+    estimated = estimate(matches, theirs, decoys.scale, decoys.n_sets)
     matches = estimated.matches if fdr is None else hold(estimated.matches, fdr, _contexts(scanner))
     n_weakened = int((matches["rule"] == FDR_RULE).sum())
     errors = ErrorRates(

@@ -54,10 +54,26 @@ def estimate(matches: pl.DataFrame, decoys: pl.DataFrame, scale: float, n_sets: 
     q_values, tiers = np.zeros(len(matches)), []
     for (tier, encoder), mine, others in _groups(ours, theirs):
         counted = mine.filter(~pl.col("is_twin"))
-        asked, targets, accidents = (frame["strength"].to_numpy() for frame in (mine, counted, others))
-        q_values[mine["place"].to_numpy()] = q = q_of(asked, targets, accidents, scale, n_sets)
-        tiers.append(_rates(tier, encoder, mine.with_columns(pl.Series("q_value", q)), others, scale))
+        asked, targets, wrong = (frame["strength"].to_numpy() for frame in (mine, counted, others))
+        q_values[mine["place"].to_numpy()] = q_of(asked, targets, wrong, scale, n_sets)
+        tiers.append(_rates(tier, encoder, mine, others, scale, n_sets))
     return Estimated(matches.with_columns(pl.Series("q_value", q_values)), tuple(tiers))
+
+
+def accidents(decoys: pl.DataFrame, matches: pl.DataFrame, sources: pl.DataFrame) -> pl.DataFrame:
+    """Return the decoys' matches but weaker ones in rows condemned for the item itself: copies of that, no accidents.
+
+    Args:
+        decoys, matches: frames tables.MATCHES of the decoys and of the items.
+        sources: benchmark, item (of a decoy) and source, the item that it was made from.
+    """
+    row = ["pool", "row", "benchmark"]
+    condemned = matches.filter(pl.col("verdict") == "contaminated")
+    known = condemned.group_by(*row, pl.col("item").alias("source")).agg(strength().max().alias("of_item"))
+    joined = decoys.join(sources, on=["benchmark", "item"], how="left", maintain_order="left").join(
+        known, on=[*row, "source"], how="left", maintain_order="left"
+    )
+    return joined.filter((strength() >= pl.col("of_item")).fill_null(True)).drop("source", "of_item")
 
 
 def q_of(
@@ -122,9 +138,11 @@ def _groups(
         yield (tier, encoder), ours.filter(where), theirs.filter(where)
 
 
-def _rates(tier: str, encoder: str | None, mine: pl.DataFrame, others: pl.DataFrame, scale: float) -> TierErrors:
+def _rates(
+    tier: str, encoder: str | None, mine: pl.DataFrame, others: pl.DataFrame, scale: float, n_sets: int
+) -> TierErrors:
     counted, is_condemned = mine.filter(~pl.col("is_twin")), pl.col("verdict") == "contaminated"
-    condemned = counted.filter(is_condemned)
+    condemned, wrong = counted.filter(is_condemned), others.filter(is_condemned)
     return TierErrors(
         tier=tier,
         encoder=encoder,
@@ -132,15 +150,15 @@ def _rates(tier: str, encoder: str | None, mine: pl.DataFrame, others: pl.DataFr
         n_contaminated=len(condemned),
         n_twins=len(mine) - len(counted),
         n_decoy_matches=len(others),
-        n_decoy_contaminated=len(others.filter(is_condemned)),
-        fdr=_largest(condemned),
-        fdr_reported=_largest(counted),
-        least=min(1.0, scale / len(counted)) if len(counted) else None,
+        n_decoy_contaminated=len(wrong),
+        fdr=_rate(len(condemned), len(wrong) / n_sets, scale),
+        fdr_reported=_rate(len(counted), len(others) / n_sets, scale),
+        least=_rate(len(condemned), 0, scale),
     )
 
 
-def _largest(matches: pl.DataFrame) -> float | None:
-    return float(matches["q_value"].max()) if len(matches) else None  # type: ignore[arg-type]
+def _rate(n_targets: int, n_decoys: float, scale: float) -> float | None:
+    return min(1.0, scale * (1 + n_decoys) / n_targets) if n_targets else None
 
 
 def hold_like(matches: pl.DataFrame, audited: pl.DataFrame, fdr: float) -> pl.DataFrame:

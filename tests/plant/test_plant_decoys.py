@@ -9,7 +9,6 @@ import lexical
 import numpy as np
 import polars as pl
 import pytest
-from rapidfuzz import fuzz
 
 from auditkit import AuditSettings, audit, tables
 from auditkit.plant.decoys import MAX_DECOYS, Decoys, make_decoys
@@ -52,10 +51,33 @@ def test_a_decoy_has_the_length_of_its_item_and_other_words() -> None:
     assert all(set(tokens_of(text)) <= vocabulary for text in decoys.parts["text"])
 
 
-def test_no_decoy_is_a_copy_of_an_item() -> None:
+def test_half_of_the_content_words_are_exchanged_and_the_frame_is_kept() -> None:
+    items = questions(60)
+    content, decoys = {*VERBS, *THINGS, *PLACES}, made_of(items)
+    for text, source in (
+        decoys.parts.join(decoys.sources, on=["benchmark", "item"]).select("text", "source").iter_rows()
+    ):
+        pairs = list(zip(text.split(), tokens_of(items[source]), strict=True))
+        changed = [(a, b) for a, b in pairs if a != b]
+        assert 1 <= len(changed) <= 2  # of four
+        assert all(a in content and b in content for a, b in changed)
+
+
+def test_what_is_exchanged_stands_between_the_same_words() -> None:
+    """Verbs stay verbs: the frame before and behind a word says what can stand there."""
+    for text in made_of(questions(60)).parts["text"]:
+        words = text.split()
+        assert words[:3] == ["how", "do", "i"]
+        assert words[3] in VERBS
+        assert words[5] in THINGS
+        assert words[-1] in PLACES
+
+
+def test_no_decoy_is_an_item() -> None:
     for items in (questions(60), questions(12), ["What is the name of the river?", "Who wrote this old song for you?"]):
-        for text in made_of(items).parts["text"]:
-            assert max(fuzz.token_sort_ratio(text, " ".join(tokens_of(item))) for item in items) <= 82
+        known = {" ".join(tokens_of(item)) for item in items}
+        texts = distinct_texts(lexical.item_frame(items), min_answer_tokens=8, decoys=made_of(items).parts)
+        assert not known & set(texts.canonicals[texts.n_own :])
 
 
 def test_equal_seeds_give_equal_decoys_and_others_give_others() -> None:

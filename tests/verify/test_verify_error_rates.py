@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from auditkit import tables
-from auditkit.verify.error_rates import estimate, hold, q_of
+from auditkit.verify.error_rates import accidents, estimate, hold, hold_like, q_of
 
 SCORES = st.lists(st.sampled_from([0.5, 0.8, 0.85, 0.9, 0.95, 1.0, 2.9, 3.0]), max_size=12)
 NO_CONTEXT = pl.DataFrame(schema={"benchmark": pl.String, "item": pl.Int64, "part": pl.String})
@@ -86,7 +86,7 @@ def test_review_matches_do_not_spoil_the_estimate_of_condemned_ones() -> None:
     theirs = frame(*[match(0.99, "review") for _ in range(9)])
     found = estimate(ours, theirs, 1.0, 1)
     assert found.matches["q_value"].to_list() == [0.1] * 10 + [0.5] * 10
-    assert (found.tiers[0].fdr, found.tiers[0].fdr_reported, found.tiers[0].least) == (0.1, 0.5, 0.05)
+    assert (found.tiers[0].fdr, found.tiers[0].fdr_reported, found.tiers[0].least) == (0.1, 0.5, 0.1)
 
 
 def test_twins_are_counted_apart() -> None:
@@ -103,12 +103,34 @@ def test_without_a_match_there_is_no_rate() -> None:
     assert (tier.fdr, tier.fdr_reported, tier.least, tier.n_decoy_contaminated) == (None, None, None, 1)
 
 
+def test_a_decoy_beaten_by_its_own_item_in_a_condemned_row_is_no_accident() -> None:
+    sources = pl.DataFrame({"benchmark": ["b", "b"], "item": [-1, -2], "source": [0, 1]})
+    ours = frame(match(0.95, item=0, row=1), match(0.85, "review", item=1, row=2))
+    theirs = frame(
+        match(0.92, item=-1, row=1),  # weaker than its item's in that row: a copy of the item
+        match(0.97, item=-1, row=1, row_start=5),  # stronger
+        match(0.92, item=-1, row=3),  # its item is not in that row
+        match(0.92, item=-2, row=1),  # another item is
+        match(0.83, "review", item=-2, row=2),  # its item is for review only
+    )
+    assert accidents(theirs, ours, sources)["row"].to_list() == [1, 3, 1, 2]
+    assert accidents(theirs, frame(), sources).equals(theirs)
+
+
 def test_matches_above_the_rate_go_to_review_by_the_rule_fdr() -> None:
     ours = frame(match(0.99, q_value=0.01), match(0.95, q_value=0.02), match(0.9, "review", q_value=0.5))
     held = hold(ours, 0.01, NO_CONTEXT)
     assert held.select("verdict", "rule", "threshold").rows() == [
         ("contaminated", "r", None), ("review", "fdr", 0.01), ("review", "r", None)
     ]  # fmt: skip
+
+
+def test_what_is_weaker_than_all_that_stood_is_held_in_another_pool_too() -> None:
+    audited = frame(match(0.99, q_value=0.005), match(0.95, "review", q_value=0.02, rule="fdr"))
+    other = frame(match(0.995), match(0.99), match(0.96), match(1.0, tier="exact"), match(0.9, "review"))
+    held = hold_like(other, audited, 0.01)
+    assert held["verdict"].to_list() == ["contaminated", "contaminated", "review", "review", "review"]
+    assert held["rule"].to_list() == ["r", "r", "fdr", "fdr", "r"]
 
 
 def test_a_context_does_not_condemn_when_its_question_no_longer_does() -> None:
