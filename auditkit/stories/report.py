@@ -65,7 +65,7 @@ def make_report(
         tiers_run=scanner.tiers,
         tiers_not_run=not_run,
         detectors=scanner.describe(gathered.n_template_only, gathered.paraphrase_counts)
-        | {"views": describe_views(scanner.viewer.names, gathered.view_counts, matches)},
+        | {"views": describe_views(scanner.viewer, gathered.view_counts, matches)},
         by_label=_by_label(gathered.label_counts, matches),
         normalisation=describe(),
         versions=versions(has_encoder=bool(scanner.paraphrase)),

@@ -121,7 +121,13 @@ class Scanner:
         texts = batch.texts["text"]
         rows = Rows(texts, tokenise(texts))
         found = self._lexical_pairs(rows)
-        pairs, view_counts = self.viewer.add(rows, found.pairs, lambda readings: self._lexical_pairs(readings).pairs)
+        pairs, view_counts = self.viewer.add(
+            rows,
+            found.pairs,
+            lambda readings: self._lexical_pairs(readings).pairs,
+            self.prepared,
+            frozenset(self.tiers),
+        )
         close, counts = self._close(rows, pairs)
         addressed = _with_addresses(pl.concat([pairs, close.pairs]), batch.texts)
         return Shard(

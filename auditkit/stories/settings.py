@@ -9,7 +9,7 @@ from typing import Any
 
 from auditkit.errors import UsageError, nearest
 from auditkit.records import LEXICAL_TIERS, TIERS, LabelRule, ReadSettings
-from auditkit.text.views.catalogue import VIEWS
+from auditkit.text.views.catalogue import NAMES
 from auditkit.verify.rules import Rules, default_rules, load_rules, rules_of
 
 ENGINES = ("local", "ray")
@@ -71,14 +71,14 @@ class AuditSettings:
     def wanted_views(self) -> tuple[str, ...]:
         """Return the names of the views asked for, in their order."""
         if self.views in (("default",), ("none",)):
-            return tuple(VIEWS) if self.views == ("default",) else ()
-        known = f"views are {', '.join(VIEWS)}, or default or none alone"
+            return NAMES if self.views == ("default",) else ()
+        known = f"views are {', '.join(NAMES)}, or default or none alone"
         for view in self.views:
-            if view not in VIEWS:
-                raise UsageError(f"unknown view '{view}'{nearest(view, VIEWS)}; {known}")
+            if view not in NAMES:
+                raise UsageError(f"unknown view '{view}'{nearest(view, NAMES)}; {known}")
         if not self.views:
             raise UsageError(f"no view given; {known}")
-        return tuple(view for view in VIEWS if view in self.views)
+        return tuple(view for view in NAMES if view in self.views)
 
     def wanted(self) -> tuple[str, ...]:
         """Return the tiers asked for, strongest first."""

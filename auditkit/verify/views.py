@@ -6,7 +6,11 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from auditkit.text.normalise import Tokens
+from auditkit.text.views.programs import PROGRAM
 from auditkit.text.views.reading import Reading
+from auditkit.verify.items import PreparedItems
+from auditkit.verify.records import DECIDED, completed
 
 #: The rule that lowers a pair of a view to review.
 RIVAL = "views.rival"
@@ -75,4 +79,43 @@ def _without_rivals(pairs: pl.DataFrame, n_own: int) -> pl.DataFrame:
         pl.when(weak.is_not_null()).then(pl.lit("review")).otherwise("verdict").alias("verdict"),
         pl.when(weak.is_not_null()).then(pl.lit(RIVAL)).otherwise("rule").alias("rule"),
         pl.when(weak.is_not_null()).then(weak).otherwise("threshold").alias("threshold"),
+    )
+
+
+# ---------------------------------------------------------------- programs
+
+#: The rule that condemns an equal function, and the rank of its pairs: any reading of the text stands before them.
+PROGRAM_RULE, PROGRAM_RANK = "views.program", 1 << 40
+
+
+def program_pairs(
+    found: pl.DataFrame, texts: pl.Series, tokens: Tokens, prepared: PreparedItems, tiers: frozenset[str]
+) -> pl.DataFrame:
+    """Return the pairs of rows that hold a function of an item: frame VERIFIED and `rank`; none without tier `near`.
+
+    Args:
+        found: what ProgramIndex.find returned.
+        texts, tokens: the shard.
+        prepared: the items.
+        tiers: tiers that run.
+    """
+    found = found if "near" in tiers else found.clear()
+    said = {"tier": "near", "verdict": "contaminated", "rule": PROGRAM_RULE, "ratio_kind": "equality"}
+    whole = {"row_last": tokens.lengths[found["unit"]], "item_last": prepared.items.tokens.lengths[found["text"]]}
+    decided = found.select(
+        "unit", "text",
+        *(pl.lit(value).alias(name) for name, value in said.items()),
+        *(pl.lit(1.0).alias(name) for name in ("threshold", "ratio")),
+        *(pl.lit(None, DECIDED[name]).alias(name) for name in ("cosine", "encoder")),
+        *(pl.lit(0, pl.Int64).alias(name) for name in ("row_first", "item_first")),
+        *(pl.Series(name, values, dtype=pl.Int64) for name, values in whole.items()),
+        pl.lit(False).alias("is_partial"),
+    )  # fmt: skip
+    # The numbers of equal functions are equal; those of an item's examples stand in its docstring.
+    return completed(decided, texts, tokens, prepared).with_columns(
+        found["row_start"],
+        found["row_end"],
+        pl.lit(PROGRAM).alias("view"),
+        pl.lit(False).alias("numbers_differ"),
+        pl.lit(PROGRAM_RANK, pl.Int64).alias(RANK),
     )

@@ -12,7 +12,7 @@ from audit_support import comparable, condemned, jsonl, matches
 
 import auditkit
 from auditkit.errors import UsageError
-from auditkit.text.views.catalogue import MAX_DEPTH, VIEWS
+from auditkit.text.views.catalogue import MAX_DEPTH, NAMES
 
 ITEMS = [
     "How do I teach a parrot to whistle the tune of an old sea shanty?",
@@ -63,7 +63,7 @@ def test_a_disguised_item_is_condemned_and_its_view_named(view: str) -> None:
 @pytest.mark.parametrize("view", ROWS)
 def test_without_the_view_it_is_not(view: str) -> None:
     assert condemned(audit([ROWS[view]], ITEMS, "none")) == set()
-    others = [name for name in VIEWS if name not in view.split("+")]
+    others = [name for name in NAMES if name not in view.split("+")]
     assert condemned(audit([ROWS[view]], ITEMS, *others)) == set()
     assert condemned(audit([ROWS[view]], ITEMS, *view.split("+"))) == {(0, 0)}
 
@@ -159,7 +159,7 @@ def test_what_is_nested_too_deep_is_counted() -> None:
 
 
 def test_the_report_says_which_views_ran() -> None:
-    assert audit(["x"], ITEMS).detectors["views"]["ran"] == ", ".join(VIEWS)
+    assert audit(["x"], ITEMS).detectors["views"]["ran"] == ", ".join(NAMES)
     assert audit(["x"], ITEMS, "leet", "lookalike").detectors["views"]["ran"] == "lookalike, leet"
     assert audit(["x"], ITEMS, "none").detectors["views"] == {"ran": "none"}
     assert audit(["x"], ITEMS, "none").changed["views"] == ["none"]
@@ -178,3 +178,28 @@ def test_a_disguised_row_is_removed_and_a_second_audit_finds_nothing(tmp_path: P
     split = auditkit.decontaminate(report, tmp_path / "clean")
     assert (split.n_removed, split.n_kept) == (len(ROWS), 1)
     assert condemned(auditkit.audit(tmp_path / "clean" / "pool.jsonl", bench)) == set()
+
+
+PROGRAM = """def count_vowels(sentence):
+    '''Count the vowels of a sentence.'''
+    total = 0
+    for letter in sentence.lower():
+        if letter in "aeiou":
+            total += 1
+    return total
+"""
+
+
+def test_a_program_is_found_after_comments_names_and_formatting_changed() -> None:
+    code = "def n_open(text):\n  t=0 # none yet\n  for c in text.lower():\n    if (c in 'aeiou'): t+=1\n  return t\n"
+    row = f"Sure!\n\n{code}"
+    report = audit([row, "def f(x):\n    return x\n"], [PROGRAM, "def g(y):\n    return y\n"])
+    match = report.matches.filter(pl.col("view") == "program").row(0, named=True)
+    assert (match["row"], match["item"], match["verdict"], match["rule"]) == (0, 0, "contaminated", "views.program")
+    assert row[match["row_start"] : match["row_end"]].startswith("def n_open")
+    assert report.detectors["views"]["n_items_of_short_programs_matched_as_text"] == 1
+    assert condemned(audit([row], [PROGRAM], "leet")) == set()
+
+
+def test_short_programs_do_not_match_each_other() -> None:
+    assert "program" not in audit(["def f(x):\n    return x\n"], ["def g(y):\n    return y\n"]).matches["view"]

@@ -11,6 +11,7 @@ import polars as pl
 
 from auditkit.text.normalise import Tokens, tokenise
 from auditkit.text.views import encoded, escapes, leet, letters, signs, spaced, wrappers
+from auditkit.text.views.programs import PROGRAM
 from auditkit.text.views.reading import Reading
 from auditkit.text.views.vocabulary import Vocabulary
 
@@ -51,6 +52,8 @@ VIEWS: dict[str, View] = {
     "hex": View("hex", encoded.hexadecimal, is_encoding=True),
     "rot13": View("rot13", encoded.rot13, is_encoding=True),
 }
+#: What --views may name, in this order: `program` reads no text, but compares functions (text/views/programs.py).
+NAMES: tuple[str, ...] = (*VIEWS, PROGRAM)
 #: Views applied one after another, at most: base64 of base64 of rot13 has three.
 MAX_DEPTH = 3
 #: Readings of one text, at most; how many there were beyond is counted.
