@@ -30,6 +30,8 @@ EXCHANGED = 0.5
 #: A word is drawn so many times until it is not that of the item, and not of the text that gave the last one: else the
 #: decoy could be a copy of that text.
 N_DRAWS = 8
+#: So often a decoy is made anew that is one of its benchmark's items.
+N_TRIES = 4
 #: Donor texts beside the chosen items, for each of them: enough words, whatever the benchmarks' size.
 N_DONORS = 4
 ITEM = ["benchmark", "item"]
@@ -140,12 +142,14 @@ class _Donors:
 
     Attributes:
         frame: words that many of its texts have.
+        known: the texts themselves: no decoy is one of them.
         between: slot -> the words that stand in it, as often as they do, each with the number of its text.
         after: the same by the word before the slot alone.
         words: kind -> all words of it, with their texts.
     """
 
     frame: frozenset[str]
+    known: frozenset[tuple[str, ...]]
     between: Mapping[_Slot, Sequence[_Donor]]
     after: Mapping[tuple[str, _Kind], Sequence[_Donor]]
     words: Mapping[_Kind, Sequence[_Donor]]
@@ -164,7 +168,8 @@ class _Donors:
                     between[slot].append((word, number))
                     after[slot[0], slot[2]].append((word, number))
                     words[slot[2]].append((word, number))
-        return _Donors(frame, between, after, words)
+        known = frozenset(tuple(text.tokens) for text in texts.values())
+        return _Donors(frame, known, between, after, words)
 
     def another(self, word: str, slot: _Slot, barred: tuple[int, int], rng: Random) -> _Donor | None:
         """Return a word of a text not barred that can stand in a slot in place of `word`, if there is one."""
@@ -179,7 +184,7 @@ class _Donors:
 
 @dataclass(frozen=True)
 class _Maker:
-    """What decoys are made with: the texts by number, the words by benchmark, and the texts they must not equal."""
+    """What decoys are made with: the texts by number, and the words of each benchmark."""
 
     texts_of: Mapping[int, _Words]
     donors: Mapping[str, _Donors]
@@ -208,14 +213,14 @@ class _Maker:
 def _decoy(number: int, text: _Words, donors: _Donors, rng: Random) -> str | None:
     """Return a text's frame with other content words, and of a frame alone with other words of it.
 
-    None where the text has no words to exchange, or no others stand in its benchmark.
+    A text that is all template is left as it is. None where all that is drawn are texts of the benchmark.
     """
     own = [i for i, is_template in enumerate(text.is_template) if not is_template]
     content = [i for i in own if text.tokens[i] not in donors.frame]
-    for places in (content, own):
+    for places in [content] * N_TRIES + [own]:
         chosen = frozenset(rng.sample(places, math.ceil(EXCHANGED * len(places))))
         words = _exchanged(number, text.tokens, chosen, donors, rng)
-        if words != text.tokens:
+        if tuple(words) not in donors.known or not own:
             return text.joined(words)
     return None
 
@@ -235,7 +240,3 @@ def _slots(tokens: Sequence[str], frame: frozenset[str]) -> Iterator[tuple[str, 
     marks = ["", *(token if token in frame else CONTENT for token in tokens), ""]
     for i, token in enumerate(tokens):
         yield token, (marks[i], marks[i + 2], _kind(token))
-
-
-def _sorted(words: Iterable[str]) -> str:
-    return " ".join(sorted(words))
