@@ -72,7 +72,7 @@ class KindPower:
         contaminated, reported: share with a contaminated match of the item planted, and with any.
         n_by_tier: tier -> copies by the strongest tier that condemned them.
         by_length: tokens of the item ("5-9") -> share condemned.
-        n_not_made: items drawn that have no such copy (too short for it).
+        n_not_made: items drawn that have no such copy (too short for it); of `rephrased`, pairs of no item.
     """
 
     kind: str

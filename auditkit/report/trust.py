@@ -151,7 +151,7 @@ def power_notes(power: Power) -> list[str]:
     return [
         f"up to {counted(power.n_plants, 'item')} planted as each kind among {rows} (seed {power.seed}); tiers "
         f"{', '.join(power.tiers)}; Wilson intervals at 95 %",
-        *([f"drawn items without such a copy: {', '.join(not_made)}"] if not_made else []),
+        *([f"items without such a copy, pairs of no item: {', '.join(not_made)}"] if not_made else []),
         *map(_setting, power.settings),
         *_missed(power),
     ]

@@ -80,7 +80,7 @@ def power(
     Raises:
         StaleAuditError: pool or benchmarks have changed since.
         MissingExtraError: the extra `power` is not installed.
-        UsageError: the benchmarks have no item that can be planted.
+        UsageError: the benchmarks have no item that can be planted, or the pairs no text of an item.
     """
     _check_extra()
     report = report if isinstance(report, AuditReport) else load_report(Path(report))
@@ -88,7 +88,8 @@ def power(
     opened = read.open_benchmarks(again(report, "benchmarks", benchmarks))
     sources = read.open_pool(again(report, "pool", pool), audited.read)
     _check_same(report, sources, opened)
-    scanner = Scanner.make(opened, replace(audited, decoys=0, fdr=None), audited.all_rules(), n_pool_bytes=0)
+    # The size of the whole pool decides whether paraphrase sieves its rows: copies go through the audit's own sieve.
+    scanner = Scanner.make(opened, replace(audited, decoys=0, fdr=None), audited.all_rules(), sources.n_bytes)
     n_rows = {source.name: source.n_rows for source in report.sources}
     sample = sample_rows(sources, n_rows, audited.read, how.n_rows, how.seed)
     planted = _planted(scanner, sample, dict(pairs), how)
@@ -121,21 +122,23 @@ def _planted(scanner: Scanner, sample: pl.Series, rephrased: Mapping[str, str], 
     items = draw_items(scanner.texts, how.n_plants, how.seed)
     if not len(items):
         raise UsageError("the benchmarks have no item that any tier can examine, so nothing can be planted")
-    if rephrased:
-        # Of a few pairs all are planted, whatever was drawn.
-        paired = draw_items(scanner.texts, len(scanner.texts), how.seed).filter(pl.col("text").is_in(list(rephrased)))
-        more = plant(kinds((), has_pairs=True)[-1:], paired[: how.n_plants], sample, rephrased, how.seed)
-        return _joined(plant(kinds(how.rates), items, sample, {}, how.seed), more)
-    return plant(kinds(how.rates), items, sample, {}, how.seed)
+    planted = plant(kinds(how.rates), items, sample, {}, how.seed)
+    return _with_pairs(planted, scanner, rephrased, how) if rephrased else planted
 
 
-def _joined(one: Planted, other: Planted) -> Planted:
-    later = other.plants.with_columns(pl.col("row") + len(one.plants))
+def _with_pairs(planted: Planted, scanner: Scanner, rephrased: Mapping[str, str], how: PowerSettings) -> Planted:
+    """Return the copies and, of a few pairs, all of them, whatever items were drawn; pairs of no item are counted."""
+    paired = draw_items(scanner.texts, len(scanner.texts), how.seed).filter(pl.col("text").is_in(list(rephrased)))
+    if not len(paired):
+        raise UsageError("no pair's original is the text of an item; give the items' texts as they are, or no pairs")
+    n_unknown = len(rephrased) - paired["text"].n_unique()
+    more = plant(kinds((), has_pairs=True)[-1:], paired[: how.n_plants], planted.sample, rephrased, how.seed)
+    later = more.plants.with_columns(pl.col("row") + len(planted.plants))
     return Planted(
-        pl.concat([one.plants, later]),
-        pl.concat([one.copies, other.copies]),
-        one.sample,
-        {**one.n_not_made, **other.n_not_made},
+        pl.concat([planted.plants, later]),
+        pl.concat([planted.copies, more.copies]),
+        planted.sample,
+        {**planted.n_not_made, **dict.fromkeys(more.n_not_made, n_unknown)},
     )
 
 

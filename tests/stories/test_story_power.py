@@ -133,6 +133,12 @@ def test_pairs_are_planted_as_rephrased(audited: Path, tmp_path: Path, capsys: p
     path = jsonl(tmp_path / "pairs.jsonl", pairs)
     assert main(["power", str(audited), "--pairs", str(path), "--plants", "20", "--sample", "50"]) == 0
     assert "a copy in other words: condemned 100.0 % [83.9, 100.0]" in capsys.readouterr().out
+    more = [*pairs, {"original": "no item", "rephrased": "none"}]
+    jsonl(path, more)
+    assert main(["power", str(audited), "--pairs", str(path), "--plants", "20", "--sample", "50"]) == 0
+    assert "pairs of no item: rephrased 1" in capsys.readouterr().out
+    assert main(["power", str(audited), "--pairs", str(jsonl(path, more[-1:]))]) == 2
+    assert "no pair's original is the text of an item" in capsys.readouterr().err
     assert main(["power", str(audited), "--pairs", str(jsonl(tmp_path / "odd.jsonl", [{"a": "b"}]))]) == 2
     assert "no record with the columns original and rephrased as text" in capsys.readouterr().err
 
