@@ -28,7 +28,7 @@ from auditkit.stories.views import Viewer
 from auditkit.text.encode import load_encoder
 from auditkit.text.items import ItemTexts, distinct_texts
 from auditkit.text.normalise import describe, tokenise
-from auditkit.verify.items import PreparedItems, prepare
+from auditkit.verify.items import PreparedItems, prepare, template_tokens
 from auditkit.verify.matches import Verified, verify
 from auditkit.verify.paraphrases import BEYOND, Paraphrases, verify_paraphrases
 from auditkit.verify.rules import Rules
@@ -172,7 +172,7 @@ def _with_decoys(items: pl.DataFrame, settings: AuditSettings, rules: Rules) -> 
     texts = distinct_texts(items, min_answer_tokens=rules.answers.min_tokens)
     if settings.decoys == 0:
         return texts, NO_DECOYS
-    decoys = make_decoys(texts, prepare(texts, rules).in_template, settings.decoys)
+    decoys = make_decoys(texts, template_tokens(texts, rules), settings.decoys)
     return distinct_texts(items, min_answer_tokens=rules.answers.min_tokens, decoys=decoys.parts), decoys
 
 

@@ -61,7 +61,7 @@ class PreparedItems:
 
 def prepare(items: ItemTexts, rules: Rules) -> PreparedItems:
     """Return the items with all that verification needs of them."""
-    in_template, is_number = _template_tokens(items, rules), _numbers(items.tokens)
+    in_template, is_number = template_tokens(items, rules), _numbers(items.tokens)
     return PreparedItems(
         items=items,
         rules=rules,
@@ -123,8 +123,11 @@ def _numbers(tokens: Tokens) -> NDArray[np.bool_]:
     return has_digit
 
 
-def _template_tokens(items: ItemTexts, rules: Rules) -> NDArray[np.bool_]:
-    """Return which tokens lie in a gram that many distinct texts of one benchmark share; decoys do not count."""
+def template_tokens(items: ItemTexts, rules: Rules) -> NDArray[np.bool_]:
+    """Return which tokens lie in a gram that many distinct texts of one benchmark share; decoys do not count.
+
+    Bool of shape [n_tokens].
+    """
     tokens, rule = items.tokens, rules.templates
     mask = np.zeros(len(tokens.hashes), np.bool_)
     text = np.repeat(np.arange(len(items)), tokens.lengths)
