@@ -106,7 +106,8 @@ def seeds(
 
     At each place the seed is the shortest gram, of `shortest` tokens at least, that at most `max_texts` of the texts
     still looking for a seed there have. A text in which no place has one keeps the longest grams it got to. Of its
-    seeds each text keeps a share, but `least` of them: those that fewest texts have, then those of the smallest hash.
+    seeds each text keeps a share, but `least` of them: those that fewest texts have, of these those whose hash begins
+    with the least 16 bits.
     """
     found: list[dict[int, Words]] = [{} for _ in texts]
     rank: list[dict[int, tuple[int, int]]] = [{} for _ in texts]
@@ -123,7 +124,7 @@ def seeds(
         for t, p in looking:
             if is_rare[t, p] or t not in with_hope:
                 found[t][p] = texts[t][p : p + size]
-                rank[t][p] = (spread[t, p], gram_hash(found[t][p]))
+                rank[t][p] = (spread[t, p], gram_hash(found[t][p]) >> 48, size, p)
         looking = going_on
     n_kept = [max(least, ceil(share * len(places))) for places in found]
     return [

@@ -172,23 +172,36 @@ def _texts_per_gram(gram: NDArray[np.uint64], text: NDArray[np.int64]) -> NDArra
 
 def _rarest(levels: list[_Level], settings: SeedDetector) -> list[_Level]:
     """Return the levels with the seeds that each text keeps, and the grams that lead to one of them."""
-    every = [_Grams(*map(np.concatenate, zip(*(level.seeds for level in levels), strict=True)))] if levels else []
-    kept = np.concatenate([np.empty(0, np.int64), *(seeds.postings[_is_kept(seeds, settings)] for seeds in every)])
+    if not levels:
+        return []
+    ends = np.cumsum([len(level.seeds.grams) for level in levels])
+    is_kept = _is_kept(_Grams(*map(np.concatenate, zip(*(level.seeds for level in levels), strict=True))), settings)
+    seeds = [level.seeds.take(at) for level, at in zip(levels, np.split(is_kept, ends[:-1]), strict=True)]
+    postings = np.sort(np.concatenate([part.postings for part in seeds]))
     return [
-        _Level(*(part.take(np.isin(part.postings, kept, assume_unique=True)) for part in (level.seeds, level.growing)))
-        for level in levels
+        _Level(part, level.growing.take(_are_among(level.growing.postings, postings)))
+        for level, part in zip(levels, seeds, strict=True)
     ]
 
 
 def _is_kept(seeds: _Grams, settings: SeedDetector) -> NDArray[np.bool_]:
     """Return which seeds are among the rarest of their text. Of equally rare ones the hash decides, not the place."""
-    order = np.lexsort((seeds.grams, seeds.spread, seeds.texts))
-    texts = seeds.texts[order]
-    starts, sizes = np.searchsorted(texts, texts), np.bincount(texts)[texts]
-    result = np.empty(len(texts), np.bool_)
     share = Fraction(str(settings.kept))
+    rarity = np.minimum(seeds.spread, 0xFFFF) << 16 | (seeds.grams >> np.uint64(48)).astype(np.int64)
+    order = np.argsort(seeds.texts << 32 | rarity, kind="stable")
+    sizes = np.bincount(seeds.texts)
+    starts = np.cumsum(sizes) - sizes
     n_kept = np.maximum(settings.min_kept, -(-sizes * share.numerator // share.denominator))
-    result[order] = np.arange(len(texts)) - starts < n_kept
+    texts = seeds.texts[order]
+    result = np.empty(len(texts), np.bool_)
+    result[order] = np.arange(len(texts)) - starts[texts] < n_kept[texts]
+    return result
+
+
+def _are_among(values: NDArray[np.int64], ordered: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which values stand in a sorted array."""
+    at = np.searchsorted(ordered, values)
+    result: NDArray[np.bool_] = np.append(ordered, -1)[at] == values
     return result
 
 

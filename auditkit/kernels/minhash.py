@@ -16,8 +16,9 @@ from auditkit.kernels.compile import kernel
 from auditkit.kernels.hashing import EMPTY_SEQUENCE, extend
 from auditkit.kernels.lists import as_rows, grown, sort_first
 from auditkit.kernels.overlap import SKETCH_WORDS, count_missing, sketch_set
+from auditkit.kernels.prefetch import prefetch
 from auditkit.kernels.sets import add_token, has_token, longest_text, make_set
-from auditkit.kernels.table import find, may_hold, n_postings, posting_start
+from auditkit.kernels.table import ask_for, find, may_hold, n_postings, posting_start
 
 MAX_HASH = np.uint32(0xFFFFFFFF)
 
@@ -154,6 +155,9 @@ def _gather_texts(
     texts: NDArray[np.int64],
 ) -> tuple[int, NDArray[np.int64]]:
     """Return how many times an item text has one of the keys, and the array that holds the texts, in any order."""
+    for key in keys:
+        if may_hold(maybe, key):
+            ask_for(table, key)
     n = 0
     for key in keys:
         entry = find(table, key) if may_hold(maybe, key) else np.int64(-1)
@@ -194,6 +198,9 @@ def _keep_close(
     needed: NDArray[np.int64],
 ) -> int:
     """Move the texts whose size and sketch allow them to reach the threshold to the front; return their number."""
+    for i in range(n):
+        prefetch(item_offsets, texts[i])
+        prefetch(item_sketches, texts[i])
     kept = 0
     for i in range(n):
         text = texts[i]

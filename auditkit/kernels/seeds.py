@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from auditkit.kernels.compile import kernel
 from auditkit.kernels.hashing import EMPTY_SEQUENCE, extend
 from auditkit.kernels.lists import grown
-from auditkit.kernels.table import find, is_marked, may_hold, n_postings, posting_start
+from auditkit.kernels.prefetch import prefetch
+from auditkit.kernels.table import ask_for, find, is_marked, may_hold, n_postings, posting_start
 
 #: Added to diagonals so that they sort as unsigned numbers.
 DIAGONAL_SHIFT = 1 << 31
@@ -106,6 +107,7 @@ def _look_up(
     postings: NDArray[np.int64],
     places: NDArray[np.int64],
     grams: NDArray[np.uint64],
+    entries: NDArray[np.int64],
     n_grams: int,
     hits: NDArray[np.int64],
     n: int,
@@ -115,17 +117,24 @@ def _look_up(
     Returns:
         the number of hits so far, that of grams that go on, and the array of hits.
     """
-    n_alive = 0
     for i in range(n_grams):
-        place, gram = places[i], grams[i]
-        entry = find(table, gram)
-        if entry >= 0:
-            n_wanted = n + n_postings(entry)
-            if n_wanted > len(hits):
-                hits = grown(hits, n, n_wanted)
-            n = _add_hits(entry, place, postings, hits, n)
-            places[n_alive], grams[n_alive] = place, gram
-            n_alive += is_marked(entry)
+        ask_for(table, grams[i])
+    n_found = 0
+    for i in range(n_grams):
+        entries[n_found] = find(table, grams[i])
+        if entries[n_found] >= 0:
+            prefetch(postings, posting_start(entries[n_found]))
+            places[n_found], grams[n_found] = places[i], grams[i]
+            n_found += 1
+    n_alive = 0
+    for i in range(n_found):
+        place, gram, entry = places[i], grams[i], entries[i]
+        n_wanted = n + n_postings(entry)
+        if n_wanted > len(hits):
+            hits = grown(hits, n, n_wanted)
+        n = _add_hits(entry, place, postings, hits, n)
+        places[n_alive], grams[n_alive] = place, gram
+        n_alive += is_marked(entry)
     return n, n_alive, hits
 
 
@@ -139,6 +148,7 @@ def gather_hits(
     postings: NDArray[np.int64],
     places: NDArray[np.int64],
     grams: NDArray[np.uint64],
+    entries: NDArray[np.int64],
     hits: NDArray[np.int64],
 ) -> tuple[int, NDArray[np.int64]]:
     """Return the number of seed hits of the row tokens[begin:end], and the array that holds them.
@@ -146,16 +156,16 @@ def gather_hits(
     Args:
         tokens, begin, end: the row.
         table, maybe, postings: see SeedArrays.
-        places, grams: scratch, at least as long as the row.
+        places, grams, entries: scratch, at least as long as the row.
         hits: scratch of any length; a longer one comes back where it does not suffice.
     """
     n_grams = _keep_likely(maybe, places, grams, _start_grams(tokens, begin, end, places, grams))
-    n, _, hits = _look_up(table, postings, places, grams, n_grams, hits, 0)
+    n, _, hits = _look_up(table, postings, places, grams, entries, n_grams, hits, 0)
     # Whether or not one token is a seed, longer grams may begin with it.
     n_alive, size = _start_grams(tokens, begin, end, places, grams), 1
     while n_alive > 0:
         n_grown = _grow_grams(tokens, begin, end, size, places, grams, n_alive)
         n_grams = _keep_likely(maybe, places, grams, n_grown)
-        n, n_alive, hits = _look_up(table, postings, places, grams, n_grams, hits, n)
+        n, n_alive, hits = _look_up(table, postings, places, grams, entries, n_grams, hits, n)
         size += 1
     return n, hits

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auditkit.kernels.compile import kernel
+from auditkit.kernels.prefetch import prefetch
 
 #: Marks a free slot. A key that hashes to it is moved to 1, on both sides alike.
 FREE = np.uint64(0)
@@ -63,6 +64,12 @@ def find(table: NDArray[np.uint64], key: Any) -> Any:
             return np.int64(table[at, 1])
         at = _next_slot(at, len(table))
     return np.int64(-1)
+
+
+@kernel
+def ask_for(table: NDArray[np.uint64], key: Any) -> None:
+    """Ask for the memory that `find` will look at first."""
+    prefetch(table, np.int64(_first_slot(_slot_key(key), len(table))))
 
 
 @kernel

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from auditkit.kernels.compile import kernel
 from auditkit.kernels.lists import as_rows, grown, sort_first
 from auditkit.kernels.overlap import SKETCH_WORDS, count_missing, count_shared, sketch_words
+from auditkit.kernels.prefetch import prefetch
 from auditkit.kernels.seeds import DIAGONAL_SHIFT, LOW_HALF, SeedArrays, gather_hits
 from auditkit.kernels.sets import longest_text
 from auditkit.kernels.table import find
@@ -84,6 +85,8 @@ def drop_hopeless(
     """
     for i in range(n):
         crowds[_crowd(hits[i])] = 0
+        prefetch(item_sketches, hits[i] >> 32)
+        prefetch(item_offsets, hits[i] >> 32)
     for i in range(n):
         crowds[_crowd(hits[i])] += 1
     for i in range(n):
@@ -145,6 +148,8 @@ def _add_windows(
 
     Candidates lie one after another in a flat array, of five values each.
     """
+    for at in range(n):
+        prefetch(item_words, item_offsets[hits[at] >> 32])
     at = 0
     while at < n:
         text = hits[at] >> 32
@@ -174,13 +179,14 @@ def scan_rows(
     """
     table, maybe, postings, vocabulary, n_words, item_words, item_offsets, item_sketches = index
     longest = longest_text(offsets, first_row, last_row)
-    places, grams, words = np.empty(longest, np.int64), np.empty(longest, np.uint64), np.empty(longest, np.int32)
+    places, grams, entries = np.empty(longest, np.int64), np.empty(longest, np.uint64), np.empty(longest, np.int64)
+    words = np.empty(longest, np.int32)
     sketch, crowds = np.empty((1, SKETCH_WORDS), np.uint64), np.zeros(N_CROWDS, np.int64)
     counts = np.zeros(n_words + 1, np.int32)
     hits, found, n_found = np.empty(1024, np.int64), np.empty(1024, np.int64), 0
     for row in range(first_row, last_row):
         begin, n_row = offsets[row], offsets[row + 1] - offsets[row]
-        n, hits = gather_hits(tokens, begin, begin + n_row, table, maybe, postings, places, grams, hits)
+        n, hits = gather_hits(tokens, begin, begin + n_row, table, maybe, postings, places, grams, entries, hits)
         if n == 0:
             continue
         _find_words(tokens, begin, begin + n_row, vocabulary, n_words, words)

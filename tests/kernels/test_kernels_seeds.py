@@ -41,6 +41,7 @@ def test_hits_are_the_places_of_each_gram(seeds: list[tuple[int, ...]], row: lis
         postings,
         np.empty(len(row), np.int64),
         np.empty(len(row), np.uint64),
+        np.empty(len(row), np.int64),
         np.empty(n_scratch, np.int64),
     )
     expected = [
