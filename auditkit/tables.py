@@ -40,6 +40,15 @@ CANDIDATES: Schema = {
     "cosine": pl.Float64(),  # null for lexical detectors
 }
 
+#: A pair that an encoder proposes, with what stands around it; measured within the item's own benchmark.
+CLOSE: Schema = CANDIDATES | {
+    "lead": pl.Float64(),  # cosine less that of the closest other item text; below 0 where another is closer
+    "item_lead": pl.Float64(),  # cosine less that of the item text and its closest other
+    "row_mean": pl.Float64(),  # mean cosine of the row and its closest item texts
+    "centred": pl.Float64(),  # cosine after the item texts' mean vector was taken from both
+    "is_neighbour": pl.Boolean(),  # proposed only since the row is among the item's closest
+}
+
 #: One verified match of a pool text with an item part. No pool or benchmark text: positions only.
 MATCHES: Schema = {
     "pool": pl.String(),
@@ -62,6 +71,8 @@ MATCHES: Schema = {
     "ratio_kind": pl.String(),
     "cosine": pl.Float64(),  # null for lexical tiers
     "encoder": pl.String(),  # null for lexical tiers
+    "meaning": pl.Float64(),  # paraphrases: the verifier's score in [0, 1]; null where it was not asked
+    "margin": pl.Float64(),  # translations: cosine over the mean cosine of both sides' closest; null for others
     "q_value": pl.Float64(),
     "row_start": pl.Int64(),  # characters of the texts as read, half open
     "row_end": pl.Int64(),

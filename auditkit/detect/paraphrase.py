@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from auditkit import tables
+from auditkit.detect.neighbours import Neighbours
+from auditkit.detect.proposals import AROUND, Proposals, Proposer, foreign, vocabulary
 from auditkit.detect.protocol import Rows, candidates
 from auditkit.text.encode import Encoder
 from auditkit.text.items import ItemTexts
@@ -31,7 +33,7 @@ COUNTS = ("n_texts", "n_compared", "n_sieved_out", "n_control", "n_control_lost"
 
 @dataclass(frozen=True)
 class Found:
-    """What one shard gave: frame of tables.CANDIDATES, and counts of row texts and pairs (COUNTS)."""
+    """What one shard gave: frame of tables.CLOSE, and counts of row texts and pairs (COUNTS)."""
 
     candidates: pl.DataFrame
     counts: dict[str, int]
@@ -39,25 +41,28 @@ class Found:
 
 @dataclass(frozen=True)
 class ParaphraseDetector:
-    """Finds rows that ask for the same in other words, and proposes them for review.
+    """Finds rows that ask for the same in other words, and proposes them to the verifier.
 
     Every row is compared with every item. Contexts and short answers are left out: a page on the same subject is no
     copy. A sieve (text/sieve.py) tells which rows need no embedding; it keeps 0.98 or more of the pairs, and what it
-    loses is measured in every audit. Misses: rewordings below the threshold, requests inside long rows (the encoder
-    averages, and truncates at its maximum), programs. Twins of opposite meaning lie as close as true rephrasings, so no
-    cosine condemns. Cost: embedding, 200 to 350 short texts a second on two cores; rows that the sieve leaves out cost
-    a hundredth of that, and a text that was embedded once costs nothing again.
+    loses is measured in every audit. Misses: rewordings below the threshold that are not a row's closest item, and
+    requests inside long rows (the encoder averages, and truncates at its maximum). Twins of opposite meaning lie as
+    close as true rephrasings, so no cosine condemns. Cost: embedding, 200 to 350 short texts a second on two cores;
+    rows that the sieve leaves out cost a hundredth of that, and a text that was embedded once costs nothing again.
     Reference: Reimers and Gurevych 2019 (sentence-transformers).
 
     Attributes:
+        threshold: cosine from which every pair is proposed.
         is_exhaustive: whether every row is embedded.
         embedder: the encoder with kept vectors; None: kept in the user's cache folder.
+        proposals: which pairs below the threshold are proposed; None: none.
     """
 
     encoder: Encoder
     threshold: float
     is_exhaustive: bool = False
     embedder: Embedder | None = None
+    proposals: Proposals | None = None
 
     @property
     def name(self) -> str:
@@ -71,8 +76,16 @@ class ParaphraseDetector:
         vectors = embedder.encode(texts) if texts else np.empty((0, 1), np.float32)
         sieve, reason = None, "exhaustive search asked for"
         if not self.is_exhaustive:
-            sieve, reason = make_sieve(self.encoder, texts, vectors, self.threshold)
-        return ParaphraseIndex(embedder, self.threshold, usable["text_index"].to_numpy(), vectors, sieve, reason)
+            sieve, reason = make_sieve(self.encoder, texts, vectors, self.sieved)
+        return ParaphraseIndex(
+            embedder, self.threshold, usable["text_index"].to_numpy(), vectors, sieve, reason, self.sieved,
+            self.proposals, Neighbours.of(usable, vectors), vocabulary(items),
+        )  # fmt: skip
+
+    @property
+    def sieved(self) -> float:
+        """The cosine from which the sieve is to keep pairs."""
+        return self.threshold if self.proposals is None else min(self.threshold, self.proposals.sieved)
 
 
 @dataclass(frozen=True)
@@ -82,7 +95,10 @@ class ParaphraseIndex:
     Attributes:
         texts: indexes of the distinct item texts, sorted. Shape [m].
         vectors: their unit vectors, float32 of shape [m, d].
-        sieve: None where every row is embedded, for `reason`.
+        sieve: None where every row is embedded, for `reason`; else it keeps pairs from `sieved` on.
+        proposals: see ParaphraseDetector.
+        neighbours: what stands around the items.
+        vocabulary: hashes of the items' tokens, sorted: uint64.
     """
 
     embedder: Embedder
@@ -91,6 +107,10 @@ class ParaphraseIndex:
     vectors: NDArray[np.float32]
     sieve: Sieve | None
     reason: str
+    sieved: float
+    proposals: Proposals | None
+    neighbours: Neighbours
+    vocabulary: NDArray[np.uint64]
 
     def search(self, rows: Rows, known: pl.DataFrame) -> Found:
         """Return the pairs of a shard whose cosine, rounded to four decimals, reaches the threshold.
@@ -103,36 +123,38 @@ class ParaphraseIndex:
         # Without an item to compare with, no row is worth an embedding.
         units = np.flatnonzero(rows.tokens.lengths > 0) if len(self.texts) else np.empty(0, np.int64)
         if not len(units):
-            return Found(tables.empty(tables.CANDIDATES), dict.fromkeys(COUNTS, 0))
+            return Found(tables.empty(tables.CLOSE), dict.fromkeys(COUNTS, 0))
         texts = rows.texts.gather(units)
         distinct, first, inverse = np.unique(texts.to_numpy(), return_index=True, return_inverse=True)
         shard, n_rows = distinct.tolist(), np.bincount(inverse)
         strong = self._known(units[first], known)
         is_passed, is_control = self._sieved(shard, strong)
-        row, item, cosine = self._compared(shard, np.flatnonzero(is_passed | is_control))
-        is_new = ~np.isin(row * len(self.texts) + item, strong[0] * len(self.texts) + strong[1])
-        row, item, cosine = row[is_new], item[is_new], cosine[is_new]
-        is_near = np.round(np.abs(cosine - self.threshold), 6) <= MARGIN
-        is_pair = cosine >= self.threshold
+        is_foreign = foreign(rows.tokens, units[first], self.vocabulary)
+        found = self._compared(shard, np.flatnonzero(is_passed | is_control), is_foreign, strong)
+        at_margin = found.filter(((pl.col("cosine") - self.threshold).abs().round(6)) <= MARGIN)
+        close = found.filter(pl.col("cosine") >= self.sieved)
         counts = {
             "n_texts": len(units),
             "n_compared": int(n_rows[is_passed].sum()),
             "n_sieved_out": int(n_rows[~is_passed].sum()),
             "n_control": int(n_rows[is_control].sum()),
-            "n_control_lost": int(n_rows[np.intersect1d(row[is_pair], np.flatnonzero(is_control))].sum()),
+            "n_control_lost": int(n_rows[np.intersect1d(close["distinct"], np.flatnonzero(is_control))].sum()),
             "n_truncated": self.embedder.encoder.count_truncated(texts.to_list()),
-            "n_at_margin": int(n_rows[row[is_near]].sum()),
+            "n_at_margin": int(n_rows[at_margin["distinct"]].sum()),
         }
-        pairs = pl.DataFrame({"distinct": row[is_pair], "text": self.texts[item[is_pair]], "cosine": cosine[is_pair]})
         # Identical texts were embedded once; their matches go to every row that has them.
-        whole = pairs.join(pl.DataFrame({"distinct": inverse.astype(np.int64), "unit": units}), on="distinct")
+        whole = found.filter("is_proposed").join(
+            pl.DataFrame({"distinct": inverse.astype(np.int64), "unit": units}), on="distinct"
+        )
+        whole = whole.with_columns(pl.Series("text", self.texts[whole["place"].to_numpy()], dtype=pl.Int64))
         return Found(self._candidates(whole.sort("unit", "text"), rows), counts)
 
     def _candidates(self, pairs: pl.DataFrame, rows: Rows) -> pl.DataFrame:
         unit = pairs["unit"].to_numpy()
         first, last = np.zeros(len(unit), np.int64), rows.tokens.lengths[unit]
         cosine = pairs["cosine"].to_numpy()
-        return candidates(self.embedder.encoder.name, unit, pairs["text"].to_numpy(), first, last, cosine=cosine)
+        named = candidates(self.embedder.encoder.name, unit, pairs["text"].to_numpy(), first, last, cosine=cosine)
+        return named.hstack(pairs.select(AROUND))
 
     def _sieved(
         self, texts: list[str], strong: tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -160,21 +182,27 @@ class ParaphraseIndex:
         return found["place"].to_numpy(), found["column"].to_numpy()
 
     def _compared(
-        self, texts: list[str], chosen: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """Return place of the text, place of the item, and cosine of all pairs that are near or over the threshold."""
-        found = []
+        self,
+        texts: list[str],
+        chosen: NDArray[np.int64],
+        is_foreign: NDArray[np.bool_],
+        strong: tuple[NDArray[np.int64], NDArray[np.int64]],
+    ) -> pl.DataFrame:
+        """Return all pairs that are proposed, and those near the threshold: see proposals.PAIRS.
+
+        Args:
+            texts: distinct texts of the shard.
+            chosen: places of those that are embedded.
+            is_foreign: which texts are in no language of the items.
+            strong: pairs that a stronger tier has.
+        """
+        propose = Proposer(self.threshold, MARGIN, self.proposals, self.vectors, self.neighbours, strong)
         for start in range(0, len(chosen), EMBED_ROWS):
             part = chosen[start : start + EMBED_ROWS]
             vectors = self.embedder.encode([texts[i] for i in part.tolist()])
             for block in self._blocks(len(part)):
-                products = vectors[block] @ self.vectors.T
-                row, item = np.nonzero(products >= self.threshold - 2 * MARGIN)
-                found.append((part[block][row], item, np.round(products[row, item].astype(np.float64), 4)))
-        if not found:
-            return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64)
-        rows, items, cosines = zip(*found, strict=True)
-        return np.concatenate(rows), np.concatenate(items), np.concatenate(cosines)
+                propose.add(part[block], vectors[block], is_foreign[part[block]])
+        return propose.pairs()
 
     def _blocks(self, n: int) -> Iterator[slice]:
         size = max(1, BLOCK_PAIRS // max(1, len(self.texts)))
@@ -195,6 +223,7 @@ class ParaphraseIndex:
             "max_tokens": encoder.max_tokens,
             "threshold": self.threshold,
             "margin": MARGIN,
+            "proposals": None if self.proposals is None else asdict(self.proposals),
             "n_items": len(self.texts),
             **counts,
             "sieve": self._describe_sieve(counts),
@@ -207,6 +236,7 @@ class ParaphraseIndex:
         return {
             "is_used": True,
             "cut": self.sieve.cut,
+            "keeps_pairs_from_cosine": self.sieved,
             "n_item_pairs": calibration.n_pairs,
             "lowest_cosine_of_item_pairs": round(calibration.lowest_cosine, 4),
             "share_of_item_pairs_kept": share(calibration.n_kept, calibration.n_pairs),

@@ -16,6 +16,7 @@ from auditkit import tables
 from auditkit.detect.exact import ExactDetector
 from auditkit.detect.minhash import MinHashDetector
 from auditkit.detect.paraphrase import ParaphraseDetector, ParaphraseIndex
+from auditkit.detect.proposals import Proposals
 from auditkit.detect.protocol import Index, Rows
 from auditkit.detect.seeds import SeedDetector
 from auditkit.errors import MissingExtraError
@@ -35,6 +36,8 @@ from auditkit.verify.rules import Rules
 
 #: Smaller pools are embedded whole: a sieve would save less than it takes to make one.
 SIEVE_BYTES = 1 << 20
+#: Cosine from which the sieve is to keep pairs. Below the threshold, since the verifier finds rewordings there.
+SIEVED = 0.70
 #: Where a text stands in its source.
 ADDRESS = ["row", "row_id", "field", "turn"]
 
@@ -179,9 +182,15 @@ def _with_decoys(items: pl.DataFrame, settings: AuditSettings, rules: Rules) -> 
 def _paraphrase(
     texts: ItemTexts, settings: AuditSettings, rules: Rules, n_pool_bytes: int
 ) -> dict[str, ParaphraseIndex]:
-    is_exhaustive = settings.exhaustive or n_pool_bytes < SIEVE_BYTES
+    is_exhaustive, rule = settings.exhaustive or n_pool_bytes < SIEVE_BYTES, rules.paraphrase
+    proposals = {
+        "minilm": Proposals(rule.floor, SIEVED),
+        "multilingual": Proposals(rule.translated, rule.multilingual, is_for_translations=True),
+    }
     return {
-        name: ParaphraseDetector(load_encoder(name), rules.paraphrase.threshold(name), is_exhaustive).index(texts)
+        name: ParaphraseDetector(
+            load_encoder(name), rule.threshold(name), is_exhaustive, proposals=proposals.get(name)
+        ).index(texts)
         for name in settings.encoders
     }
 

@@ -1,4 +1,4 @@
-"""Paraphrase candidates -> verified pairs: all for review, with the lexical scores beside the cosine."""
+"""Paraphrase candidates -> verified pairs, with the verifier's score and the lexical scores beside the cosine."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ import polars as pl
 from auditkit import tables
 from auditkit.text.normalise import Tokens
 from auditkit.verify.items import PreparedItems
+from auditkit.verify.meaning_pairs import with_meaning
+from auditkit.verify.meaning_rules import rule_paraphrases
 from auditkit.verify.records import completed
 from auditkit.verify.scores import whole_rows
+from auditkit.verify.translations import settle_translations
 from auditkit.verify.windows import Windows
 
-#: Pairs that review gets of one item text: those of the highest cosine. The number beyond is in the report.
+#: Pairs that are reported of one item text: those of the highest cosine. The number beyond is in the report.
 MAX_PAIRS = 100
 #: How many pairs of an item text are not shown.
 BEYOND: tables.Schema = {"text": pl.Int64(), "n_beyond": pl.Int64()}
@@ -23,7 +26,7 @@ BEYOND: tables.Schema = {"text": pl.Int64(), "n_beyond": pl.Int64()}
 
 @dataclass(frozen=True)
 class Paraphrases:
-    """Pairs for review, at most MAX_PAIRS of one item text, and frame BEYOND of those that were left out."""
+    """Pairs to be reported, at most MAX_PAIRS of one item text, and frame BEYOND of those that were left out."""
 
     pairs: pl.DataFrame
     beyond: pl.DataFrame
@@ -34,35 +37,38 @@ def verify_paraphrases(
 ) -> Paraphrases:
     """Return the verified paraphrase pairs of a shard, the best of each item text: frame VERIFIED.
 
+    Possible translations and the closest rows of each item are among them; only the whole pool tells which stay.
+
     Args:
-        candidates: frame of tables.CANDIDATES of one or more encoders; of two encoders, the higher cosine stands.
+        candidates: frame of tables.CLOSE of one or more encoders; a pair counts for the one that says most of it.
         lexical: the shard's lexical pairs; a pair that a stronger tier has is not reported again.
         texts: the texts of the shard, String.
         tokens: their tokens.
         prepared: the items.
     """
-    tables.check(candidates, tables.CANDIDATES, "verify_paraphrases")
-    best = candidates.sort("cosine", descending=True, maintain_order=True).unique(
+    tables.check(candidates, tables.CLOSE, "verify_paraphrases")
+    new = candidates.join(lexical.select("unit", "text"), on=["unit", "text"], how="anti")
+    ruled = rule_paraphrases(with_meaning(new, texts, prepared.items), prepared.rules.paraphrase)
+    best = ruled.sort("strength", "cosine", descending=True, maintain_order=True).unique(
         ["unit", "text"], keep="first", maintain_order=True
     )
-    best = best.join(lexical.select("unit", "text"), on=["unit", "text"], how="anti").sort("unit", "text")
     # What a shard leaves out cannot be among the best of the pool, and is not worth the pairwise work.
-    best, beyond = _cut(best)
+    best, beyond = _cut(best.sort("unit", "text"), pl.col("row_mean").is_not_null())
     windows = Windows.of(best, tokens, prepared)
     _, token_sort = whole_rows(windows, np.arange(len(windows)), least=0.0)
-    encoder, rule = pl.col("detector"), prepared.rules.paraphrase
-    named = pl.when(encoder.is_in(["minilm", "multilingual"])).then(encoder).otherwise(pl.lit("other"))
     decided = best.select(
         "unit",
         "text",
         pl.lit("paraphrase").alias("tier"),
-        pl.lit("review").alias("verdict"),
-        pl.format("paraphrase.{}", named).alias("rule"),
-        pl.Series("threshold", [rule.threshold(name) for name in best["detector"]], dtype=pl.Float64),
+        "verdict",
+        "rule",
+        "threshold",
         pl.Series("ratio", token_sort, dtype=pl.Float64),
         pl.lit("token_sort_ratio").alias("ratio_kind"),
         "cosine",
-        encoder.alias("encoder"),
+        pl.col("detector").alias("encoder"),
+        "meaning",
+        "row_mean",
         pl.lit(0, pl.Int64).alias("item_first"),
         pl.Series("item_last", windows.n_item, dtype=pl.Int64),
         pl.lit(False).alias("is_partial"),
@@ -73,23 +79,26 @@ def verify_paraphrases(
 
 
 def keep_best(pairs: pl.DataFrame, beyond: Sequence[pl.DataFrame]) -> Paraphrases:
-    """Return the pairs of a pool with at most MAX_PAIRS paraphrases of one item text.
+    """Return the pairs of a pool with their margins, and at most MAX_PAIRS paraphrases of one item text.
 
     Of equal cosines the earlier row stays. Cutting shard by shard and then as a whole gives what cutting once gives.
 
     Args:
-        pairs: frame VERIFIED of all tiers and shards, in the order of the pool; its other columns do not matter.
+        pairs: frame VERIFIED of all tiers and shards with column `pool`, in the order of the pool.
         beyond: frames BEYOND of the shards.
     """
-    is_close = pl.col("tier") == "paraphrase"
-    kept, more = _cut(pairs.with_row_index("place").filter(is_close))
+    pairs, is_close = settle_translations(pairs), pl.col("tier") == "paraphrase"
+    kept, more = _cut(pairs.with_row_index("place").filter(is_close), pl.lit(False))
     places = pl.concat([kept["place"], pairs.with_row_index("place").filter(~is_close)["place"]]).sort()
     sums = pl.concat([tables.empty(BEYOND), *beyond, more]).group_by("text").agg(pl.col("n_beyond").sum()).sort("text")
     return Paraphrases(pairs[places], sums)
 
 
-def _cut(pairs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the best pairs of each item text in the order they came in, and how many others there were."""
-    rank = pl.col("cosine").rank("ordinal", descending=True).over("text")
-    more = pairs.group_by("text").agg((pl.len().cast(pl.Int64) - MAX_PAIRS).alias("n_beyond"))
-    return pairs.filter(rank <= MAX_PAIRS), more.filter(pl.col("n_beyond") > 0).sort("text")
+def _cut(pairs: pl.DataFrame, is_open: pl.Expr) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the best pairs of each item text in the order they came in, and how many others there were.
+
+    Those that `is_open` holds for all stay: which of them are reported is not known before the whole pool is.
+    """
+    rank = pl.col("cosine").rank("ordinal", descending=True).over("text", is_open)
+    more = pairs.filter(~is_open).group_by("text").agg((pl.len().cast(pl.Int64) - MAX_PAIRS).alias("n_beyond"))
+    return pairs.filter(is_open | (rank <= MAX_PAIRS)), more.filter(pl.col("n_beyond") > 0).sort("text")

@@ -29,6 +29,9 @@ VERIFIED: tables.Schema = {
     "ratio_kind": pl.String(),
     "cosine": pl.Float64(),
     "encoder": pl.String(),
+    "meaning": pl.Float64(),  # the verifier's score of a paraphrase, null where it was not asked
+    "margin": pl.Float64(),  # of translations, once the whole pool is known
+    "row_mean": pl.Float64(),  # of what may be one, until then: see tables.CLOSE; null for all others
     "row_start": pl.Int64(),
     "row_end": pl.Int64(),
     "item_first": pl.Int64(),  # tokens of the item, half open; its characters differ from part to part
@@ -38,6 +41,9 @@ VERIFIED: tables.Schema = {
     "is_partial": pl.Boolean(),
     "row_sequence": pl.UInt64(),  # hash of the row's tokens: rows of equal text count once in frequencies
 }
+
+#: What only paraphrases have.
+CLOSE_ONLY = ("meaning", "margin", "row_mean")
 
 #: What a decision says of a pair: tokens of the row in place of characters, and nothing that follows from the texts.
 DECIDED: tables.Schema = {
@@ -56,14 +62,16 @@ def completed(decided: pl.DataFrame, texts: pl.Series, tokens: Tokens, prepared:
     """Return frame DECIDED of a shard, in its order, as frame VERIFIED.
 
     Args:
-        decided: the pairs.
+        decided: the pairs; columns of CLOSE_ONLY that it lacks are null.
         texts: the texts of the shard, String.
         tokens: their tokens.
         prepared: the items.
     """
     tables.check(decided, DECIDED, "completed")
     unit, text = decided["unit"].to_numpy(), decided["text"].to_numpy()
+    absent = [pl.lit(None, pl.Float64).alias(name) for name in CLOSE_ONLY if name not in decided.columns]
     return decided.with_columns(
+        *absent,
         *overlaps(unit, text, tokens, prepared),
         *_places(decided, texts),
         pl.Series("numbers_differ", _differing_numbers(decided, tokens, prepared), dtype=pl.Boolean),

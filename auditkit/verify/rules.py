@@ -64,11 +64,18 @@ class Minhash:
 
 @dataclass(frozen=True)
 class Paraphrase:
-    """Cosine thresholds by encoder; this tier only asks for review."""
+    """Cosine thresholds by encoder, what the verifier's score decides, and what makes a translation."""
 
     minilm: float
     multilingual: float
     other: float
+    floor: float
+    meaning: float
+    condemns: bool
+    condemns_meaning: float
+    condemns_facts: int
+    translated: float
+    margin: float
 
     def threshold(self, encoder: str) -> float:
         """Return the cosine from which pairs of this encoder are reported."""

@@ -9,6 +9,8 @@ from auditkit import tables
 from auditkit.text.spans import characters
 from auditkit.verify.items import PreparedItems
 
+#: Rule of a paraphrase whose labels oppose: a twin, not a copy.
+TWIN = "paraphrase.twin"
 ROW = ["pool", "row"]
 ITEM = ["benchmark", "item"]
 
@@ -29,6 +31,7 @@ def conclude(pairs: pl.DataFrame, prepared: PreparedItems, labels: pl.DataFrame)
         found = _weaken(found, _is_context_alone(found), "context.condemns_alone")
     found = _with_item_places(found, prepared)
     found = _with_labels(found, labels)
+    found = _with_twins(found)
     found = found.with_columns(pl.lit(None, pl.Float64).alias("q_value"))
     keys = ["pool", "row", "field", "turn", "benchmark", "item", "part", "row_start"]
     columns = [*tables.MATCHES, "pool_labels"]
@@ -42,6 +45,15 @@ def _weaken(found: pl.DataFrame, where: pl.Expr, rule: str) -> pl.DataFrame:
     return found.with_columns(
         pl.when(weak).then(pl.lit("review")).otherwise("verdict").alias("verdict"),
         pl.when(weak).then(pl.lit(rule)).otherwise("rule").alias("rule"),
+    )
+
+
+def _with_twins(found: pl.DataFrame) -> pl.DataFrame:
+    """Return the frame with paraphrases of opposite label for review, as what they are: twins."""
+    is_twin = ((pl.col("tier") == "paraphrase") & pl.col("label_conflict")).fill_null(False)
+    return found.with_columns(
+        pl.when(is_twin).then(pl.lit("review")).otherwise("verdict").alias("verdict"),
+        pl.when(is_twin).then(pl.lit(TWIN)).otherwise("rule").alias("rule"),
     )
 
 

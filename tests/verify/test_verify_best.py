@@ -19,7 +19,10 @@ pairs_of = st.lists(
 
 def frame(pairs: list[tuple[str, int, float]]) -> pl.DataFrame:
     schema = {"tier": pl.String, "text": pl.Int64, "cosine": pl.Float64}
-    return pl.DataFrame(pairs, schema=schema, orient="row").with_row_index("row")
+    known = pl.DataFrame(pairs, schema=schema, orient="row").with_row_index("row")
+    absent = {"margin": pl.Float64, "row_mean": pl.Float64, "threshold": pl.Float64, "row_sequence": pl.UInt64}
+    named = [pl.lit("p").alias("pool"), pl.lit("e").alias("encoder"), pl.lit("paraphrase.minilm").alias("rule")]
+    return known.with_columns(*named, *(pl.lit(None, kind).alias(name) for name, kind in absent.items()))
 
 
 def oracle(pairs: list[tuple[str, int, float]], most: int) -> tuple[list[int], dict[int, int]]:

@@ -213,3 +213,32 @@ def test_labels_are_those_of_the_row() -> None:
 def test_a_policy_may_have_the_name_of_a_column() -> None:
     matches = concluded([{"text": QUESTION, "label": 1}], [QUESTION], labels=labels_of(tier=[0], verdict=[1]))
     assert short(matches, "tier", "verdict", "pool_labels") == [("exact", "contaminated", {"tier": 0, "verdict": 1})]
+
+
+# ---------------------------------------------------------------- twins
+
+
+@pytest.mark.parametrize(
+    ("item_label", "label", "verdict", "rule"),
+    [
+        (1, 0, "review", "paraphrase.twin"),
+        (1, 1, "contaminated", "paraphrase.condemns_meaning"),
+        (None, 0, "contaminated", "paraphrase.condemns_meaning"),
+        (1, None, "contaminated", "paraphrase.condemns_meaning"),
+    ],
+)
+def test_a_paraphrase_of_opposite_label_is_a_twin(
+    item_label: int | None, label: int | None, verdict: str, rule: str
+) -> None:
+    items, shard = lexical.items_of([{"text": QUESTION, "label": item_label}]), lexical.rows_of([QUESTION])
+    prepared = prepare(items, default_rules())
+    pairs = verify(lexical.candidates_of(items, shard), shard.texts, shard.tokens, prepared, lexical.LEXICAL).pairs
+    close = pairs.drop("unit").with_columns(
+        pl.lit("paraphrase").alias("tier"), pl.lit("paraphrase.condemns_meaning").alias("rule")
+    )
+    address = pl.DataFrame([{**ADDRESS, "row": 0}], schema={name: tables.TEXTS[name] for name in (*ADDRESS, "row")})
+    labels = pl.DataFrame({"pool": ["train"], "row": [0], "harm": pl.Series([label], dtype=pl.Int8)})
+    matches = conclude(address.hstack(close), prepared, labels)
+    assert short(matches, "verdict", "rule", "label_conflict") == [
+        (verdict, rule, None if None in (item_label, label) else label != item_label)
+    ]
