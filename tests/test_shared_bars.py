@@ -107,8 +107,10 @@ def test_planted_copies_are_found(planted: tuple[AuditReport, list[dict[str, obj
     for plant in truth:
         hit[plant["kind"]] += (plant["row"], plant["benchmark"], plant["item"]) in pairs
     plain = {kind.__name__ for kind in script(shared, "planted").PLAIN}
-    for kind in plain | {"fullwidth", "zero_width"}:
+    for kind in plain:
         assert hit[kind] == total[kind] > 0, kind
+    for kind in total.keys() - plain:
+        assert hit[kind] >= 0.97 * total[kind] > 0, kind
 
 
 def test_planted_leak_rates_are_exact(planted: tuple[AuditReport, list[dict[str, object]]]) -> None:
@@ -118,7 +120,7 @@ def test_planted_leak_rates_are_exact(planted: tuple[AuditReport, list[dict[str,
     right = {(plant["row"], plant["benchmark"], plant["item"]) for plant in truth}
     pairs = _condemned(report)
     assert {row for row, _, _ in pairs} <= rows
-    assert len(pairs - right) <= 40
+    assert len(pairs - right) <= 22
 
 
 def _condemned(report: AuditReport) -> set[tuple[int, str, int]]:

@@ -134,6 +134,12 @@ def test_a_payload_is_read_alone_and_in_its_place() -> None:
     assert alone.span(0, 1) == (13, 13 + len(BASE64))
 
 
+@pytest.mark.parametrize("before", ["Decode ", "Can this be ", "It is noon: ", "Hexadecimal:", "0 "])
+def test_words_before_hexadecimal_digits_are_none(before: str) -> None:
+    for text in ("How do I bake bread?", "Как испечь хлеб дома?"):
+        assert text in {one.text for level in _levels(before + text.encode().hex(" ")) for one in level.readings}
+
+
 def test_rot13_is_read_in_the_stretch_that_has_it() -> None:
     row = "Please undo what I did: " + codecs.encode("dark rye bread with seeds", "rot13") + " I do"
     found = read(row)["rot13"]

@@ -9,9 +9,11 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
+from importlib.resources import files
 from string import ascii_letters
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
 from auditkit.kernels import signs
@@ -92,14 +94,13 @@ def point_kinds() -> NDArray[np.uint8]:
 @functools.lru_cache(maxsize=1)
 def _listed() -> list[tuple[str, str]]:
     """Return (character, letters) of Unicode's confusables, beyond ASCII and what NFKC undoes."""
-    # Importing the package reads its data.
-    from confusable_homoglyphs.confusables import confusables_data
-
+    # The package's own module brings urllib's HTTP client with it, which takes longer than all the rest.
+    confusables = orjson.loads(files("confusable_homoglyphs").joinpath("confusables.json").read_bytes())
     pairs = []
-    for char, targets in confusables_data.items():
+    for char, targets in confusables.items():
         if len(char) != 1 or char.isascii() or len(targets) != 1 or _AT_HOME.match(unicodedata.name(char, "")):
             continue
-        letters = _latin(targets[0]["c"], confusables_data)
+        letters = _latin(targets[0]["c"])
         if letters and unicodedata.normalize("NFKC", char) == char and classes()[ord(char)] == WORD:
             # The data maps capital I and small l to one.
             is_capital = unicodedata.category(char) != "Ll" and letters == "l"
@@ -107,7 +108,7 @@ def _listed() -> list[tuple[str, str]]:
     return pairs
 
 
-def _latin(target: str, data: dict[str, list[dict[str, str]]]) -> str:
+def _latin(target: str) -> str:
     """Return the ASCII letter that `target` is, is a small capital of, or is with marks; "" where it is none."""
     named = _NAMED.fullmatch(unicodedata.name(target, "")) if len(target) == 1 else None
     letter = named.group(1) if named else target[:1]

@@ -14,8 +14,12 @@ from auditkit.text.views.vocabulary import Vocabulary
 #: Letters of base64 in one stretch, its further lines with it; the URL-safe letters too.
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{12,}(?:\s{1,4}[A-Za-z0-9+/_-]{8,})*(?:\s{0,2}[A-Za-z0-9+/_-]{1,76})?={0,2}")
 _LINE = re.compile(r"[A-Za-z0-9+/_-]{12,}={0,2}")
-#: Bytes in hexadecimal digits, eight or more, bare or with what usually stands before each.
-_HEX = re.compile(r"(?:(?:0x|\\x|&#x)?[0-9A-Fa-f]{2}[\s,;:-]{0,2}){8,}")
+#: Bytes in hexadecimal digits, eight or more, bare or with what usually stands before each. The first is one that a
+#: text in UTF-8 can begin with, which the end of a word before it ("decode", "be") is not.
+_HEX = re.compile(
+    r"(?:(?=0x|\\x|&#x)|(?<![0-9A-Za-z])(?=[0-7]|[c-fC-F][0-9A-Fa-f][\s,;:-]{0,2}[89abAB]))"
+    r"(?:(?:0x|\\x|&#x)?[0-9A-Fa-f]{2}[\s,;:-]{0,2}){8,}"
+)
 _HEX_BYTE = re.compile(r"(?:0x|\\x|&#x)?([0-9A-Fa-f]{2})")
 _LETTERS = re.compile(r"[A-Za-z]+")
 #: Share of a decoded text's characters that are letters, digits or spaces; noise that happens to be UTF-8 has fewer.
