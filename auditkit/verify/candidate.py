@@ -13,6 +13,7 @@ from auditkit.text.normalise import Tokens
 from auditkit.text.spans import letters_of_tokens
 from auditkit.verify.align import Letters, Spans, align_tokens, kept, numbers_differ, stands_at, tokens_between
 from auditkit.verify.decide import Decision, Pair
+from auditkit.verify.direction import direction_differs
 from auditkit.verify.items import PreparedItems, at_least
 from auditkit.verify.scores import LONG_TOKENS, Scores
 from auditkit.verify.windows import Windows
@@ -102,6 +103,12 @@ class Candidate:
             return False
         numbers = self.item_hashes[slice(*spans.item)][self.prepared.number_mask(self.text)[slice(*spans.item)]]
         return numbers_differ(self.row_hashes[slice(*spans.row)], numbers)
+
+    def is_turned(self, decision: Decision, spans: Spans) -> bool:
+        """Return whether the row as a whole is a copy of the whole item, turned round: see direction.py."""
+        if decision.tier == "exact" or decision.is_partial or spans.row != (0, len(self.row_hashes)):
+            return False
+        return direction_differs(self.tokens.words(self.unit), self.prepared.items.tokens.words(self.text))
 
     def holds_own(self, share: float, decision: Decision, spans: Spans) -> bool:
         """Return whether the row holds that share of what is the item's own, beside the template that many items share.

@@ -95,12 +95,13 @@ def _can_reach_a_rule(windows: Windows, scores: Scores) -> NDArray[np.bool_]:
 
 
 def _settle(reached: Sequence[Decision], here: Candidate) -> tuple[Decision, Spans] | None:
-    """Return the first decision that templates and numbers allow, or None where only a template is shared.
+    """Return the first decision that templates, numbers and direction allow, or None where only a template is shared.
 
-    A copy whose numbers differ is another question: review.
+    A copy whose numbers differ is another question: review; so is one that is turned round.
     """
-    templates, numbers_condemn = here.prepared.rules.templates, here.prepared.rules.near.numbers_condemn
+    templates, near = here.prepared.rules.templates, here.prepared.rules.near
     first: tuple[Decision, Spans] | None = None
+    refused = ""
     for decision in reached:
         spans = here.spans(decision)
         if not here.holds_own(templates.payload, decision, spans):
@@ -110,14 +111,18 @@ def _settle(reached: Sequence[Decision], here: Candidate) -> tuple[Decision, Spa
             break
         # What lies beside an unchanged stretch counts as well: a changed number may be what ended it.
         compared = Spans(here.window, (0, len(here.item_hashes))) if decision.is_stretch else spans
-        if decision.tier != "exact" and not numbers_condemn and here.numbers_differ(compared):
+        if decision.tier != "exact" and not near.numbers_condemn and here.numbers_differ(compared):
+            refused = refused or "near.numbers_condemn"
+            continue
+        if not near.turned_condemns and here.is_turned(decision, spans):
+            refused = refused or "near.turned_condemns"
             continue
         if here.holds_own(templates.condemns, decision, spans):
             return decision, spans
         return replace(decision, verdict="review", rule="templates.condemns"), spans
     if first is None or first[0].verdict != "contaminated":
         return first
-    return replace(first[0], verdict="review", rule="near.numbers_condemn"), first[1]
+    return replace(first[0], verdict="review", rule=refused), first[1]
 
 
 def _keep(options: list[tuple[Decision, Spans]]) -> Iterable[tuple[Decision, Spans]]:

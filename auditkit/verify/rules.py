@@ -48,6 +48,7 @@ class Near:
     review_ratio: float
     short_ratio: float
     numbers_condemn: bool
+    turned_condemns: bool
 
 
 @dataclass(frozen=True)
