@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from auditkit.estimates import TierErrors
 from auditkit.records import TIERS
 
-GROUP = ["tier", "encoder"]
+GROUP = ["tier", "measured_by"]
 FDR_RULE = "fdr"
 
 
@@ -36,9 +36,21 @@ def is_twin() -> pl.Expr:
 
 
 def strength() -> pl.Expr:
-    """Return what matches of one tier are ordered by: the verdict, then the cosine or the ratio; in [0, 3]."""
-    score = pl.when(pl.col("tier") == "paraphrase").then("cosine").otherwise("ratio")
+    """Return what matches of one group are ordered by: the verdict, then the score that decided; in [0, 3].
+
+    That is the ratio in lexical tiers; of paraphrases the verifier's score, or the cosine where it was not asked; of
+    translations their ratio margin, which lies about 1, halved.
+    """
+    of_meaning = pl.coalesce(pl.col("margin") / 2, "meaning", "cosine")
+    score = pl.when(pl.col("tier") == "paraphrase").then(of_meaning).otherwise("ratio")
     return score + 2.0 * (pl.col("verdict") == "contaminated").cast(pl.Float64)
+
+
+def measured_by() -> pl.Expr:
+    """Return the encoder of each match, null in lexical tiers; translations, which have a score of their own, apart."""
+    encoder, is_translation = pl.col("encoder"), pl.col("margin").is_not_null()
+    named = pl.when(is_translation).then(pl.format("{}, translations", encoder)).otherwise(encoder)
+    return named.alias("measured_by")
 
 
 def estimate(matches: pl.DataFrame, decoys: pl.DataFrame, scale: float, n_sets: int) -> Estimated:
@@ -49,7 +61,7 @@ def estimate(matches: pl.DataFrame, decoys: pl.DataFrame, scale: float, n_sets: 
         scale: items for each decoy of one set.
         n_sets: sets of decoys.
     """
-    about = (strength().alias("strength"), is_twin().alias("is_twin"))
+    about = (strength().alias("strength"), is_twin().alias("is_twin"), measured_by())
     ours, theirs = matches.with_columns(*about).with_row_index("place"), decoys.with_columns(*about)
     q_values, tiers = np.zeros(len(matches)), []
     for (tier, encoder), mine, others in _groups(ours, theirs):
@@ -134,7 +146,7 @@ def _groups(
     """Yield tier and encoder with the matches of items and of decoys, strongest tier first."""
     known = pl.concat([ours.select(GROUP), theirs.select(GROUP)]).unique().rows()
     for tier, encoder in sorted(known, key=lambda group: (TIERS.index(group[0]), group[1] or "")):
-        where = (pl.col("tier") == tier) & pl.col("encoder").eq_missing(pl.lit(encoder, pl.String))
+        where = (pl.col("tier") == tier) & pl.col("measured_by").eq_missing(pl.lit(encoder, pl.String))
         yield (tier, encoder), ours.filter(where), theirs.filter(where)
 
 
@@ -172,7 +184,7 @@ def hold_like(matches: pl.DataFrame, audited: pl.DataFrame, fdr: float) -> pl.Da
         audited: that of the audit, with q-values.
         fdr: as in `hold`.
     """
-    group = pl.concat_str("tier", pl.col("encoder").fill_null("")).alias("group")
+    group = pl.concat_str("tier", measured_by().fill_null("")).alias("group")
     stands = audited.filter((pl.col("q_value") <= fdr) & (pl.col("rule") != FDR_RULE))
     least = stands.group_by(group).agg(strength().min().alias("least"))
     marked = matches.with_columns(group).join(least, on="group", how="left", maintain_order="left")

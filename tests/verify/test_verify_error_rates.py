@@ -81,6 +81,20 @@ def test_each_tier_and_encoder_has_its_own_estimate() -> None:
     assert found.tiers[2].fdr_reported == 1.0
 
 
+def test_paraphrases_are_ordered_by_the_score_that_decided() -> None:
+    close = {"verdict": "review", "tier": "paraphrase", "encoder": "multilingual", "cosine": 0.9}
+    ours = frame(
+        match(0.4, **close, meaning=0.8), match(0.4, **close, meaning=0.3), match(0.4, **close, margin=1.1),
+        match(0.4, **close, margin=1.01),
+    )  # fmt: skip
+    theirs = frame(match(0.4, **close, meaning=0.5), match(0.4, **close, margin=1.05))
+    found = estimate(ours, theirs, 0.1, 1)
+    assert found.matches["q_value"].to_list() == pytest.approx([0.1] * 4)
+    assert [tier.encoder for tier in found.tiers] == ["multilingual", "multilingual, translations"]
+    strongest = estimate(ours, frame(match(0.4, **close, meaning=0.2)), 0.1, 1).matches["q_value"].to_list()
+    assert strongest == pytest.approx([0.05, 0.05, 0.05, 0.05])
+
+
 def test_review_matches_do_not_spoil_the_estimate_of_condemned_ones() -> None:
     ours = frame(*[match(0.91) for _ in range(10)], *[match(0.99, "review") for _ in range(10)])
     theirs = frame(*[match(0.99, "review") for _ in range(9)])
