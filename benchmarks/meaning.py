@@ -186,6 +186,17 @@ def measured(pairs: list[Pairs]) -> dict[str, Any]:
                                          "share_wrong": share(wrong, right + wrong)}}  # fmt: skip
 
 
+def write_model(sections: Mapping[str, Mapping[str, Any]]) -> None:
+    """Write the coefficients, and what was measured with them, and use them from now on."""
+    lines = ["# Coefficients of the verifier of paraphrases, made by benchmarks/meaning.py --fit."]
+    for kind, values in sections.items():
+        plain = {name: value for name, value in values.items() if not isinstance(value, dict)}
+        lines += ["", f"[{kind}]", *(f"{name} = {value}" for name, value in plain.items())]
+    MODEL.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    meaning.given.cache_clear()
+    meaning.models.cache_clear()
+
+
 def main() -> None:
     """Fit if asked, measure, and write the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -197,11 +208,8 @@ def main() -> None:
     pairs = all_pairs(arguments.folder, arguments.labelled)
     if arguments.fit:
         sections = {kind: fitted(pairs, kind) for kind in ("prose", "program")}
-        lines = ["# Coefficients of the verifier of paraphrases, made by benchmarks/meaning.py --fit."]
-        for kind, values in sections.items():
-            lines += ["", f"[{kind}]", *(f"{name} = {value}" for name, value in values.items())]
-        MODEL.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        meaning.models.cache_clear()
+        write_model(sections)
+        write_model(sections | {"measured": measured(pairs)["raised"]})
     result = measured(pairs) | {"machine": machine()}
     print(json.dumps(result, indent=1))
     if arguments.out is not None:

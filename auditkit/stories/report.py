@@ -17,6 +17,7 @@ from auditkit.stories.scan import Scanner
 from auditkit.stories.settings import changed
 from auditkit.stories.views import LEFT_OUT, describe_views
 from auditkit.text.normalise import describe
+from auditkit.verify.meaning_rules import describe_verifier
 from auditkit.verify.paraphrases import MAX_PAIRS, keep_best
 from auditkit.verify.summary import benchmark_results, item_results, row_counts, source_results
 
@@ -65,6 +66,7 @@ def make_report(
         tiers_run=scanner.tiers,
         tiers_not_run=not_run,
         detectors=scanner.describe(gathered.n_template_only, gathered.paraphrase_counts)
+        | ({"verifier": describe_verifier(rules.paraphrase, matches)} if scanner.paraphrase else {})
         | {"views": describe_views(scanner.viewer, gathered.view_counts, matches)},
         by_label=_by_label(gathered.label_counts, matches),
         normalisation=describe(),

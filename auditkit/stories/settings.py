@@ -63,9 +63,10 @@ class AuditSettings:
             raise UsageError("fdr asks for decoys, and decoys is 0; leave one of them out")
 
     def all_rules(self) -> Rules:
-        """Return the rules in force."""
+        """Return the rules in force. Without rules of the user's, `fdr` raises paraphrases as well, and holds them."""
         if self.rules is None:
-            return default_rules()
+            known = default_rules()
+            return known if self.fdr is None else replace(known, paraphrase=replace(known.paraphrase, condemns=True))
         return self.rules if isinstance(self.rules, Rules) else load_rules(self.rules)
 
     def wanted_views(self) -> tuple[str, ...]:

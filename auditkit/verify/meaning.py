@@ -179,11 +179,20 @@ class Model:
 
 
 @functools.cache
+def given() -> dict[str, dict[str, float]]:
+    """Return meaning.toml: the coefficients by kind of text, and `measured`.
+
+    `measured` counts the pairs, held apart from the fitting, that the default rules of `condemns` raise: `right` and
+    `wrong` ones, and `twins`.
+    """
+    return tomllib.loads(resources.files("auditkit.verify").joinpath("meaning.toml").read_text(encoding="utf-8"))
+
+
+@functools.cache
 def models() -> dict[str, Model]:
     """Return the models for "prose" and "program"."""
-    given = tomllib.loads(resources.files("auditkit.verify").joinpath("meaning.toml").read_text(encoding="utf-8"))
     return {
-        kind: Model(tuple(float(given[kind][name]) for name in FEATURES), float(given[kind]["intercept"]))
+        kind: Model(tuple(float(given()[kind][name]) for name in FEATURES), float(given()[kind]["intercept"]))
         for kind in ("prose", "program")
     }
 

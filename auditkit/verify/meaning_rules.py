@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 
+from auditkit.verify.meaning import given
 from auditkit.verify.rules import Paraphrase
 from auditkit.verify.translations import NEIGHBOUR, TRANSLATION
 
+#: Rule of a paraphrase whose labels oppose: a twin, not a copy.
+TWIN = "paraphrase.twin"
 #: How much a rule says of a pair; of two encoders the stronger stands.
 _STRENGTH = {"contaminated": 3, "review": 2, TRANSLATION: 1, NEIGHBOUR: 0}
 
@@ -53,3 +58,20 @@ def rule_paraphrases(scored: pl.DataFrame, rule: Paraphrase) -> pl.DataFrame:
         pl.when(pl.col("rule").is_in([TRANSLATION, NEIGHBOUR])).then("rule").otherwise("verdict")
         .replace_strict(_STRENGTH, return_dtype=pl.Int64).alias("strength")
     )  # fmt: skip
+
+
+def describe_verifier(rule: Paraphrase, matches: pl.DataFrame) -> dict[str, Any]:
+    """Return what the verifier raised in an audit, and how often it was wrong where that was measured.
+
+    Args:
+        rule: the rules in force.
+        matches: frame tables.MATCHES.
+    """
+    close = matches.filter(pl.col("tier") == "paraphrase")
+    right, wrong = given()["measured"]["right"], given()["measured"]["wrong"]
+    return {
+        "condemns": rule.condemns,
+        "n_raised": int((close["verdict"] == "contaminated").sum()),
+        "n_twins_by_label": int((close["rule"] == TWIN).sum()),
+        "expected_error": f"{wrong} of {right + wrong} raised pairs were wrong where it was measured, twins apart",
+    }

@@ -8,9 +8,8 @@ import polars as pl
 from auditkit import tables
 from auditkit.text.spans import characters
 from auditkit.verify.items import PreparedItems
+from auditkit.verify.meaning_rules import TWIN
 
-#: Rule of a paraphrase whose labels oppose: a twin, not a copy.
-TWIN = "paraphrase.twin"
 ROW = ["pool", "row"]
 ITEM = ["benchmark", "item"]
 

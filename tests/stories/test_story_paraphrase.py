@@ -124,3 +124,10 @@ def test_translations_are_told_from_the_whole_pool_whatever_the_shards(monkeypat
     assert set(twice.rows()) <= set(close.select("row", "item", "margin").rows())
     for shard_bytes in (100, 1000):
         assert audit(rows, shard_bytes, encoders=("multilingual",), exhaustive=True).matches.equals(whole.matches)
+
+
+def test_fdr_raises_paraphrases_unless_rules_are_given() -> None:
+    assert auditkit.AuditSettings(fdr=0.05).all_rules().paraphrase.condemns
+    assert not auditkit.AuditSettings().all_rules().paraphrase.condemns
+    given = auditkit.AuditSettings().all_rules()
+    assert auditkit.AuditSettings(fdr=0.05, rules=given).all_rules() == given

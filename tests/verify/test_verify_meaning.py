@@ -13,7 +13,7 @@ from auditkit.text.items import ItemTexts
 from auditkit.verify import meaning
 from auditkit.verify.meaning import FEATURES, Model, Reading, features, is_program, models, opposes, scores, stem
 from auditkit.verify.meaning_pairs import MEANING, with_meaning
-from auditkit.verify.meaning_rules import rule_paraphrases
+from auditkit.verify.meaning_rules import describe_verifier, rule_paraphrases
 from auditkit.verify.rules import default_rules, rules_of
 
 ITEM = "Tom has 12 apples and gives Ann five of them. How many does he keep?"
@@ -161,6 +161,19 @@ def test_a_pair_condemns_only_where_the_rules_say_so() -> None:
     # Tom, Ann, apple, give, keep; 12 and 5.
     assert judged({}, condemns=True, condemns_facts=8)["verdict"].to_list() == ["review"]
     assert judged({}, rows=(REWORDED + " Do not tell.",), **on)["verdict"].to_list() == ["review"]
+
+
+def test_the_report_says_what_was_raised_and_how_often_that_was_wrong() -> None:
+    schema = {"tier": pl.String, "verdict": pl.String, "rule": pl.String}
+    rows = [
+        ("paraphrase", "contaminated", "paraphrase.condemns_meaning"),
+        ("paraphrase", "review", "paraphrase.twin"),
+        ("near", "contaminated", "near.ratio"),
+    ]
+    found = describe_verifier(default_rules().paraphrase, pl.DataFrame(rows, schema=schema, orient="row"))
+    assert (found["condemns"], found["n_raised"], found["n_twins_by_label"]) == (False, 1, 1)
+    known = meaning.given()["measured"]
+    assert found["expected_error"].startswith(f"{known['wrong']} of {known['right'] + known['wrong']} raised pairs")
 
 
 def test_without_a_score_the_cosine_decides() -> None:
