@@ -8,7 +8,7 @@ import codecs
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from auditkit.text.normalise import canonical, tokenise
@@ -44,12 +44,17 @@ def read(text: str, *names: str, counts: Counts | None = None) -> dict[str, Read
 # ---------------------------------------------------------------- readings
 
 
-@given(st.text("abc", max_size=12), st.data())
+@given(st.text("abc", min_size=1, max_size=12), st.data())
 def test_pieces_stand_in_their_places(text: str, data: st.DataObject) -> None:
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=6)))
-    spans = list(zip(cuts[::2], cuts[1::2], strict=False))
+    spans = [(start, end) for start, end in zip(cuts[::2], cuts[1::2], strict=False) if start < end]
+    assume(spans)
     pieces = [(start, end, data.draw(st.text("xyz", max_size=4))) for start, end in spans]
     reading = Reading.of(text).replaced(pieces, "v")
+    expected = text
+    for start, end, new in reversed(pieces):
+        expected = expected[:start] + new + expected[end:]
+    assert reading.text == expected
     assert len(reading.text) == len(reading.starts) == len(reading.ends)
     for char, start, end in zip(reading.text, reading.starts, reading.ends, strict=True):
         inside = [piece for piece in pieces if char in piece[2]]
@@ -226,6 +231,19 @@ def test_views_that_do_not_run_read_nothing() -> None:
     assert read(BASE64, "leet", "rot13") == {}
     series = pl.Series([BASE64])
     assert list(levels(series, tokenise(series), WORDS, (), Counts())) == []
+
+
+def test_long_runs_of_letters_are_cut_and_noise_is_left_as_one_word() -> None:
+    sentence = "howdoibakeadarkryebreadwithseedsinmylittlekitchenoven"
+    said = read(" ".join(sentence * 30))["spaced"].text
+    assert said.count("how do i bake a dark rye bread with seeds in my little kitchen oven") >= 28
+    noise = "MKVLAAGIVGLCAKVYERDNQHSTWFPI" * 10
+    assert read(" ".join(noise))["spaced"].text == noise
+
+
+def test_more_words_than_are_looked_up_at_a_time_are_all_read() -> None:
+    said = read("br34d s33ds 48 " * 3000)["leet"].text
+    assert said == "bread seeds 48 " * 3000
 
 
 def test_spellings_are_bounded_and_begin_with_the_likeliest() -> None:

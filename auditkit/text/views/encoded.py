@@ -95,8 +95,7 @@ def _as_text(data: bytes) -> str | None:
 def rot13(readings: Sequence[Reading], vocabulary: Vocabulary) -> list[list[Reading]]:
     """Return readings of the stretches whose words rot13 turns into words of the benchmarks.
 
-    A word counts for a stretch where rot13 makes it one of the benchmarks', and against it where it is one as it
-    stands; the stretch of the highest sum is read, and others left and right of it.
+    A word counts for a stretch where rot13 makes it one of the benchmarks', against it where it is one as it stands.
     """
     words = [list(_LETTERS.finditer(reading.text)) for reading in readings]
     plain = {match.group() for some in words for match in some}
@@ -104,7 +103,7 @@ def rot13(readings: Sequence[Reading], vocabulary: Vocabulary) -> list[list[Read
     results = []
     for reading, some in zip(readings, words, strict=True):
         scores = [(_turned(m.group()) in known) - (m.group() in known) for m in some]
-        stretches = [(some[first].start(), some[last - 1].end()) for first, last in _best_stretches(scores, 0)]
+        stretches = [(some[first].start(), some[last - 1].end()) for first, last in _stretches(scores)]
         results.append([_turned_stretch(reading, start, end) for start, end in stretches])
     return results
 
@@ -117,17 +116,19 @@ def _turned_stretch(reading: Reading, start: int, end: int) -> Reading:
     return reading.stretch(start, end).replaced([(0, end - start, _turned(reading.text[start:end]))], "rot13")
 
 
-def _best_stretches(scores: Sequence[int], base: int) -> Iterator[tuple[int, int]]:
-    """Yield [first, last) of stretches of the highest sum, those of _MIN_TURNED at least, in order (Kadane)."""
-    best, first, last, total, start = 0, 0, 0, 0, 0
-    for i, score in enumerate(scores):
-        if total <= 0:
-            total, start = 0, i
-        total += score
+def _stretches(scores: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield [first, last) of the stretches whose scores sum to _MIN_TURNED at least, in order.
+
+    A stretch begins where the sum leaves 0 and ends where it was highest, before it is back at 0 (Page's CUSUM, 1954).
+    """
+    total, best, first, last = 0, 0, 0, 0
+    for i, score in enumerate((*scores, -sum(map(abs, scores)))):
+        if total == 0:
+            first = i
+        total = max(total + score, 0)
         if total > best:
-            best, first, last = total, start, i + 1
-    if best < _MIN_TURNED:
-        return
-    yield from _best_stretches(scores[:first], base)
-    yield base + first, base + last
-    yield from _best_stretches(scores[last:], base + last)
+            best, last = total, i + 1
+        if total == 0:
+            if best >= _MIN_TURNED:
+                yield first, last
+            best = 0

@@ -43,30 +43,31 @@ class Reading:
         return Reading(self.text[start:end], self.starts[start:end], self.ends[start:end], self.views)
 
     def replaced(self, pieces: Sequence[Piece], view: str) -> Reading:
-        """Return the reading with pieces (in order, apart from each other) put in their places.
+        """Return the reading with pieces (one at least, in order, apart, none empty) put in their places.
 
         A piece as long as what it replaces stands character for character; each character of any other comes from the
         whole stretch.
         """
-        texts, starts, ends, last = list[str](), list[NDArray[np.int64]](), list[NDArray[np.int64]](), 0
+        bounds = np.array([piece[:2] for piece in pieces], np.int64).reshape(-1, 2)
+        sizes = np.array([len(new) for _, _, new in pieces], np.int64)
+        # What stays before each piece, and the piece, by turns; at the end what stays behind the last.
+        firsts = np.append(np.stack([np.append(0, bounds[:-1, 1]), bounds[:, 0]], axis=1).ravel(), bounds[-1, 1])
+        lasts = np.append(bounds.ravel(), len(self.text))
+        lengths = lasts - firsts
+        is_whole = np.append(np.stack([np.zeros(len(sizes), np.bool_), sizes != lengths[1::2]], axis=1).ravel(), False)
+        lengths[1::2] = sizes
+        turn = np.repeat(np.arange(len(lengths)), lengths)
+        place = firsts[turn] + np.arange(len(turn)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        starts = np.where(is_whole[turn], firsts[turn], place)
+        ends = np.where(is_whole[turn], lasts[turn] - 1, place)
+        return Reading(self._text_with(pieces), self.starts[starts], self.ends[ends], (*self.views, view))
+
+    def _text_with(self, pieces: Sequence[Piece]) -> str:
+        texts, last = list[str](), 0
         for start, end, new in pieces:
             texts += [self.text[last:start], new]
-            starts.append(self.starts[last:start])
-            ends.append(self.ends[last:start])
-            if len(new) == end - start:
-                starts.append(self.starts[start:end])
-                ends.append(self.ends[start:end])
-            else:
-                starts.append(np.full(len(new), self.starts[start:end].min(initial=1 << 62), np.int64))
-                ends.append(np.full(len(new), self.ends[start:end].max(initial=0), np.int64))
             last = end
-        texts.append(self.text[last:])
-        return Reading(
-            "".join(texts),
-            np.concatenate([*starts, self.starts[last:]]),
-            np.concatenate([*ends, self.ends[last:]]),
-            (*self.views, view),
-        )
+        return "".join([*texts, self.text[last:]])
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Return the characters [start, end) of the text as read that the reading's [start, end) come from."""

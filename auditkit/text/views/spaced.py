@@ -18,8 +18,10 @@ _GAP = re.compile(r"[\W_]+")
 _MAX_WORD = 24
 #: What a word costs where words are cut: one of one letter more, and a letter that belongs to none more than any word.
 _WORD_COST, _LETTER_COST, _STRAY_COST = 2, 3, 7
-#: Share of the letters that must be in words of two letters or more.
-_MIN_SHARE = 0.75
+#: Of so many letters of a run this share must be in words of two letters or more: sequences of proteins have fewer.
+_PROBE, _MIN_SHARE = 48, 0.75
+#: Letters that are cut at a time, which bounds memory; a word that lies across two such stretches is cut in two.
+_CHUNK = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +39,11 @@ def spaced(readings: Sequence[Reading], vocabulary: Vocabulary) -> list[list[Rea
     gaps are alike, is cut into the fewest words that they have, where these make up most of it.
     """
     runs = [[_run_at(match) for match in _RUN.finditer(reading.text)] for reading in readings]
-    known = vocabulary.known(part for some in runs for run in some for word in run.words for part in _parts(word))
+    words = [word for some in runs for run in some for word in run.words]
+    known = vocabulary.known(part for word in words for part in (word, *_parts(word[:_PROBE])))
     results = []
     for reading, some in zip(readings, runs, strict=True):
-        pieces = [piece for run in some for piece in _pieces(run, known)]
+        pieces = [piece for run in some for piece in _pieces(run, known, vocabulary)]
         results.append([reading.replaced(pieces, "spaced")] if pieces else [])
     return results
 
@@ -62,9 +65,9 @@ def _is_wider(gap: str, inner: str) -> bool:
     return has_space or len(gap) > len(inner) or ("\n" in gap and "\n" not in inner)
 
 
-def _pieces(run: _Run, known: frozenset[str]) -> list[Piece]:
+def _pieces(run: _Run, known: frozenset[str], vocabulary: Vocabulary) -> list[Piece]:
     """Return what stands in place of the gaps: a space between words, else nothing."""
-    sizes = [size for word in run.words for size in _sizes(word, known)]
+    sizes = [size for word in run.words for size in _sizes(word, known, vocabulary)]
     ends = frozenset(end - 1 for end in accumulate(sizes))
     return [(start, end, " " if i in ends else "") for i, (start, end) in enumerate(run.gaps)]
 
@@ -75,13 +78,23 @@ def _parts(letters: str) -> Iterator[str]:
         yield from (letters[start:end] for end in range(start + 1, min(start + _MAX_WORD, len(letters)) + 1))
 
 
-def _sizes(letters: str, known: frozenset[str]) -> list[int]:
-    """Return the letters of each word that `letters` are cut into; of one where too few of them make words."""
+def _sizes(letters: str, known: frozenset[str], vocabulary: Vocabulary) -> list[int]:
+    """Return the letters of each word that `letters` are cut into; of one where their beginning makes no words.
+
+    Args:
+        letters: of a run, between two wider gaps.
+        known: words of the benchmarks among `letters` and the parts of their first _PROBE.
+        vocabulary: of the benchmarks.
+    """
     if letters in known:
         return [len(letters)]
-    sizes = _cheapest(letters, known)
-    n_in_words = sum(size for size in sizes if size > 1)
-    return sizes if n_in_words >= _MIN_SHARE * len(letters) else [len(letters)]
+    sizes = _cheapest(letters[:_PROBE], known)
+    if sum(size for size in sizes if size > 1) < _MIN_SHARE * min(len(letters), _PROBE):
+        return [len(letters)]
+    if len(letters) <= _PROBE:
+        return sizes
+    chunks = (letters[at : at + _CHUNK] for at in range(0, len(letters), _CHUNK))
+    return [size for chunk in chunks for size in _cheapest(chunk, vocabulary.known(_parts(chunk)))]
 
 
 def _cheapest(letters: str, known: frozenset[str]) -> list[int]:

@@ -11,6 +11,8 @@ from auditkit.text.views.vocabulary import Vocabulary
 
 #: Readings of one word that are tried, the likeliest first. A word of six signs with two meanings each has 64.
 MAX_OPTIONS = 64
+#: Words looked up at a time, which bounds the memory of their options.
+_BATCH = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,28 +58,26 @@ def read_words(
         view: its name.
         least: so many words must have become words of the benchmarks, a sure one among them.
     """
-    words = [list(find(reading.text)) for reading in readings]
-    each = zip(readings, words, strict=True)
-    known = vocabulary.known(
-        text for reading, some in each for w in some for text in (reading.text[w.start : w.end], *w.options)
-    )
-    results = []
-    for reading, some in zip(readings, words, strict=True):
-        pieces, is_sure = _pieces(reading.text, some, known)
-        results.append([reading.replaced(pieces, view)] if len(is_sure) >= least and any(is_sure) else [])
-    return results
+    pieces: list[list[Piece]] = [[] for _ in readings]
+    are_sure: list[list[bool]] = [[] for _ in readings]
+    every = ((i, word) for i, reading in enumerate(readings) for word in find(reading.text))
+    while some := list(islice(every, _BATCH)):
+        asked = ((readings[i].text[word.start : word.end], *word.options) for i, word in some)
+        known = vocabulary.known(text for texts in asked for text in texts)
+        for i, word in some:
+            _decide(word, readings[i].text, known, pieces[i], are_sure[i])
+    each = zip(readings, pieces, are_sure, strict=True)
+    return [[old.replaced(new, view)] if len(sure) >= least and any(sure) else [] for old, new, sure in each]
 
 
-def _pieces(text: str, words: Sequence[Word], known: frozenset[str]) -> tuple[list[Piece], list[bool]]:
-    """Return what to put in the place of which words, and which of those that the benchmarks have are sure."""
-    pieces, is_sure = list[Piece](), list[bool]()
-    for word in words:
-        if text[word.start : word.end] in known:
-            continue
-        found = next((option for option in word.options if option in known), None)
-        is_sure += [word.is_sure] if found is not None else []
-        if found is None and word.is_default:
-            found = word.options[0]
-        if found is not None:
-            pieces.append((word.start, word.end, found))
-    return pieces, is_sure
+def _decide(word: Word, text: str, known: frozenset[str], pieces: list[Piece], are_sure: list[bool]) -> None:
+    """Add what to put in the place of a word to `pieces`, and where the benchmarks have that, whether it is sure."""
+    if text[word.start : word.end] in known:
+        return
+    found = next((option for option in word.options if option in known), None)
+    if found is not None:
+        are_sure.append(word.is_sure)
+    elif word.is_default:
+        found = word.options[0]
+    if found is not None:
+        pieces.append((word.start, word.end, found))
