@@ -29,6 +29,11 @@ def test_a_turning_word_on_one_side_alone_makes_another_text(row: str, expected:
     assert direction_differs(theirs, mine) is expected
 
 
+@pytest.mark.parametrize("misspelt", ["npt", "nyt", "now", "no"])
+def test_a_misspelt_not_is_a_not(misspelt: str) -> None:
+    assert direction_differs(f"is {misspelt} true".split(), ["is", "not", "true"]) is False
+
+
 def test_a_turned_copy_is_for_review_unless_the_rules_say_otherwise() -> None:
     row = ITEM.replace("should", "often")
     match = lexical.only(lexical.verified([ITEM], [row]))
