@@ -5,7 +5,8 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from auditkit.verify.translations import NEIGHBOUR, TRANSLATION, settle_translations
+from auditkit.detect import proposals
+from auditkit.verify.translations import ITEM_NEIGHBOURS, NEIGHBOUR, TRANSLATION, settle_translations
 
 SCHEMA = {
     "pool": pl.String, "row": pl.Int64, "text": pl.Int64, "tier": pl.String, "rule": pl.String, "threshold": pl.Float64,
@@ -57,3 +58,7 @@ def test_other_sources_and_other_tiers_change_nothing() -> None:
 def test_settling_twice_is_settling_once() -> None:
     once = settle(pair(1, 0.9), pair(2, 0.5, rule=NEIGHBOUR))
     assert settle_translations(once).equals(once)
+
+
+def test_shards_hand_on_as_many_closest_rows_as_the_mean_is_taken_over() -> None:
+    assert proposals.ITEM_NEIGHBOURS == ITEM_NEIGHBOURS
