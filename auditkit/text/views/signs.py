@@ -30,6 +30,8 @@ EMPHASIS_SIGNS = "*`~"
 MIN_LEET, LEET_BYTES, MANY_LEET = 2, 40, 6
 #: Tokens of one letter in a row, hexadecimal bytes in a row, rot13 words beyond others.
 MIN_LETTERS, MIN_PAIRS, MIN_FOREIGN = 6, 6, 3
+#: Escapes and tags: one alone is an ampersand or a share, and no view reads it.
+MIN_ESCAPES = 2
 #: Marks of emphasis behind letters: two a word, where they stand within words.
 MIN_EMPHASIS = 4
 #: Words of mixed scripts; words of look-alikes only, and their share of a row's words of other scripts.
@@ -75,7 +77,7 @@ def suspects(texts: pl.Series, tokens: Tokens, vocabulary: Vocabulary) -> dict[s
         "encoded": of_tokens[:, kernels.LONGEST] > 0,
         "hex": (runs[:, kernels.PAIR_RUN] >= MIN_PAIRS) | (of_tokens[:, kernels.LONGEST] > 0),
         "rot13": of_tokens[:, kernels.FOREIGN_RUN] >= MIN_FOREIGN,
-        "escaped": of_bytes[:, kernels.N_ESCAPES] >= 1,
+        "escaped": of_bytes[:, kernels.N_ESCAPES] >= MIN_ESCAPES,
         "emphasis": of_bytes[:, kernels.N_EMPHASIS] >= MIN_EMPHASIS,
         "wrapped": (tokens.lengths <= MAX_WRAPPED_TOKENS) & (of_bytes[:, kernels.SEEN] & kernels.WRAPPER != 0),
         **_beyond_ascii(data, offsets, np.flatnonzero(of_bytes[:, kernels.SEEN] & kernels.HIGH)),
