@@ -11,8 +11,9 @@ class TierErrors:
     """The estimated false discovery rate of one tier (of one encoder, in the paraphrase tier).
 
     Attributes:
-        n_matches, n_contaminated: matches, twins left out.
+        n_matches, n_contaminated: matches, twins and siblings left out.
         n_twins: matches of a changed copy whose label or numbers are not the item's: outside the estimate.
+        n_siblings: weaker matches of rows that are condemned for another item of the benchmark: outside it as well.
         n_decoy_matches, n_decoy_contaminated: the same of the decoys, over all sets.
         fdr: the estimate for all contaminated matches, null without any; `fdr_reported` for all matches.
         least: what `fdr` is where no decoy is condemned: the grain of the estimate.
@@ -23,6 +24,7 @@ class TierErrors:
     n_matches: int
     n_contaminated: int
     n_twins: int
+    n_siblings: int
     n_decoy_matches: int
     n_decoy_contaminated: int
     fdr: float | None

@@ -8,8 +8,8 @@ pools (with --data, the folder of published benchmarks): items of one set, rows 
 
 Power: an interval from few planted items is compared with the share over all items, drawn anew. Error rates: for each
 tier with a match, the estimate of the audit is compared with the share of its matches that are no copies: not planted,
-and without the whole item in the row, which is a copy whoever wrote it. Twins (other numbers or label) are left out of
-both. Seeds are fixed: the figures come out the same.
+and without the whole item in the row, which is a copy whoever wrote it. Twins (other numbers or label) and siblings (a
+weaker match of a row that is condemned for another item) are left out of both. Seeds are fixed: the same figures again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ import argparse
 import json
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -33,7 +35,7 @@ from auditkit.run.versions import versions
 from auditkit.stories.planted import draw_items, find, plant, share
 from auditkit.stories.scan import Scanner
 from auditkit.text.normalise import canonical
-from auditkit.verify.error_rates import is_twin
+from auditkit.verify.error_rates import are_siblings, is_twin
 from auditkit.verify.rules import default_rules
 
 RESULT = Path(__file__).parent / "results" / "calibration.json"
@@ -184,11 +186,18 @@ def measure(case: Case, seed: int) -> dict[str, Any]:
     return {"case": case.name, "errors": list(_errors(report, case)), "power": list(_power(items, case, seed))}
 
 
+def measure_simulated(seed: int) -> dict[str, Any]:
+    """Return what `measure` does of the simulated case of this seed."""
+    return measure(simulated(seed), seed)
+
+
 def _errors(report: AuditReport, case: Case) -> Iterator[dict[str, Any]]:
     """Yield estimate and truth of each tier with a match, of condemned and of all matches."""
     assert report.errors is not None
     is_copy = [case.holds(row, item) for row, item in report.matches.select("row", "item").iter_rows()]
-    known = report.matches.with_columns(pl.Series("is_copy", is_copy, dtype=pl.Boolean)).filter(~is_twin())
+    known = report.matches.with_columns(pl.Series("is_copy", is_copy, dtype=pl.Boolean)).filter(
+        ~is_twin() & ~are_siblings(report.matches)
+    )
     for tier in report.errors.tiers:
         mine = known.filter(pl.col("tier") == tier.tier)
         for what, matches, estimate in (
@@ -274,11 +283,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--pools", type=int, default=1_000)
     parser.add_argument("--data", type=Path, help="folder of published benchmarks; without it no real audits")
+    parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--out", type=Path, default=RESULT)
     arguments = parser.parse_args()
     content: dict[str, Any] = {"what": WHAT, "machine": machine(), "versions": versions(has_encoder=False)}
     start = time.perf_counter()
-    content["simulated"] = summary([measure(simulated(seed), seed) for seed in range(arguments.pools)])
+    with ProcessPoolExecutor(arguments.workers, get_context("spawn")) as workers:
+        content["simulated"] = summary(list(workers.map(measure_simulated, range(arguments.pools), chunksize=20)))
     if arguments.data is not None:
         cases = [measure(case, seed) for seed, case in enumerate(real(arguments.data))]
         content["real"] = {**summary(cases), "cases": cases}

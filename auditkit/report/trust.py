@@ -23,14 +23,14 @@ NO_DECOYS = "not estimated: the audit had no decoys (--decoys 0), or its benchma
 def errors_grid(errors: ErrorRates | None) -> Grid:
     """Return a row for each tier: matches, those of decoys, and the estimated share that is wrong."""
     headers = ("tier", "condemned", "decoys condemned", "estimated false share", "reported", "decoys reported",
-               "estimated false share", "possible twins")  # fmt: skip
+               "estimated false share", "possible twins", "siblings")  # fmt: skip
     return Grid(headers, tuple(_errors_row(tier) for tier in errors.tiers) if errors else ())
 
 
 def _errors_row(tier: TierErrors) -> tuple[str, ...]:
     condemned = (count(tier.n_contaminated), count(tier.n_decoy_contaminated), _at_most(tier.fdr))
     reported = (count(tier.n_matches), count(tier.n_decoy_matches), _at_most(tier.fdr_reported))
-    return (_name(tier), *condemned, *reported, count(tier.n_twins))
+    return (_name(tier), *condemned, *reported, count(tier.n_twins), count(tier.n_siblings))
 
 
 def _at_most(share: float | None) -> str:
@@ -63,6 +63,7 @@ def error_notes(errors: ErrorRates) -> list[str]:
         "words and found in no pool but by accident",
         *_coarse(errors),
         *_twins(errors),
+        *_siblings(errors),
         *_left_out(errors),
         *_held(errors),
     ]
@@ -83,6 +84,14 @@ def _twins(errors: ErrorRates) -> Iterator[str]:
         f"{counted(n_twins, 'match', 'matches')} with another label or other numbers than the item" if n_twins else ""
     )
     yield f"twins are outside the estimate{f': {known} counted apart' if known else ' (none was told by its label)'}"
+
+
+def _siblings(errors: ErrorRates) -> Iterator[str]:
+    if n_siblings := sum(tier.n_siblings for tier in errors.tiers):
+        yield (
+            f"{counted(n_siblings, 'weaker match', 'weaker matches')} of rows that are condemned for another item of "
+            "the benchmark counted apart too"
+        )
 
 
 def _left_out(errors: ErrorRates) -> Iterator[str]:

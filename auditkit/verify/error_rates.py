@@ -19,6 +19,7 @@ from auditkit.estimates import TierErrors
 from auditkit.records import TIERS
 
 GROUP = ["tier", "measured_by"]
+ROW = ["pool", "row", "benchmark"]
 FDR_RULE = "fdr"
 
 
@@ -62,10 +63,11 @@ def estimate(matches: pl.DataFrame, decoys: pl.DataFrame, scale: float, n_sets: 
         n_sets: sets of decoys.
     """
     about = (strength().alias("strength"), is_twin().alias("is_twin"), measured_by())
-    ours, theirs = matches.with_columns(*about).with_row_index("place"), decoys.with_columns(*about)
+    ours = matches.with_columns(*about, are_siblings(matches)).with_row_index("place")
+    theirs = decoys.with_columns(*about)
     q_values, tiers = np.zeros(len(matches)), []
     for (tier, encoder), mine, others in _groups(ours, theirs):
-        counted = mine.filter(~pl.col("is_twin"))
+        counted = mine.filter(~pl.col("is_twin") & ~pl.col("is_sibling"))
         asked, targets, wrong = (frame["strength"].to_numpy() for frame in (mine, counted, others))
         q_values[mine["place"].to_numpy()] = q_of(asked, targets, wrong, scale, n_sets)
         tiers.append(_rates(tier, encoder, mine, others, scale, n_sets))
@@ -79,13 +81,28 @@ def accidents(decoys: pl.DataFrame, matches: pl.DataFrame, sources: pl.DataFrame
         decoys, matches: frames tables.MATCHES of the decoys and of the items.
         sources: benchmark, item (of a decoy) and source, the item that it was made from.
     """
-    row = ["pool", "row", "benchmark"]
-    condemned = matches.filter(pl.col("verdict") == "contaminated")
-    known = condemned.group_by(*row, pl.col("item").alias("source")).agg(strength().max().alias("of_item"))
-    joined = decoys.join(sources, on=["benchmark", "item"], how="left", maintain_order="left").join(
-        known, on=[*row, "source"], how="left", maintain_order="left"
+    named = sources.rename({"source": "of"})
+    known = _best(matches, pl.col("item").alias("of"))
+    joined = decoys.join(named, on=["benchmark", "item"], how="left", maintain_order="left").join(
+        known, on=[*ROW, "of"], how="left", maintain_order="left"
     )
-    return joined.filter((strength() >= pl.col("of_item")).fill_null(True)).drop("source", "of_item")
+    return joined.filter((strength() >= pl.col("best")).fill_null(True)).drop("of", "best")
+
+
+def are_siblings(matches: pl.DataFrame) -> pl.Series:
+    """Return which matches are weaker than another of their row, which is condemned for an item of the same benchmark.
+
+    Such a row is a copy of that item, and matches the item's siblings for that reason: it is no accident, and no copy
+    of them. Of a spectrum, too, target-decoy search counts the best match alone. Bool [n].
+    """
+    joined = matches.join(_best(matches), on=ROW, how="left", maintain_order="left")
+    return joined.select((strength() < pl.col("best")).fill_null(False).alias("is_sibling")).to_series()
+
+
+def _best(matches: pl.DataFrame, *more: pl.Expr) -> pl.DataFrame:
+    """Return the strongest match of each row and benchmark (and more) that is condemned."""
+    condemned = matches.filter(pl.col("verdict") == "contaminated")
+    return condemned.group_by(*ROW, *more).agg(strength().max().alias("best"))
 
 
 def q_of(
@@ -153,14 +170,16 @@ def _groups(
 def _rates(
     tier: str, encoder: str | None, mine: pl.DataFrame, others: pl.DataFrame, scale: float, n_sets: int
 ) -> TierErrors:
-    counted, is_condemned = mine.filter(~pl.col("is_twin")), pl.col("verdict") == "contaminated"
+    is_counted = ~pl.col("is_twin") & ~pl.col("is_sibling")
+    counted, is_condemned = mine.filter(is_counted), pl.col("verdict") == "contaminated"
     condemned, wrong = counted.filter(is_condemned), others.filter(is_condemned)
     return TierErrors(
         tier=tier,
         encoder=encoder,
         n_matches=len(counted),
         n_contaminated=len(condemned),
-        n_twins=len(mine) - len(counted),
+        n_twins=int(mine["is_twin"].sum()),
+        n_siblings=len(mine.filter(pl.col("is_sibling") & ~pl.col("is_twin"))),
         n_decoy_matches=len(others),
         n_decoy_contaminated=len(wrong),
         fdr=_rate(len(condemned), len(wrong) / n_sets, scale),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from auditkit import tables
-from auditkit.verify.error_rates import accidents, estimate, hold, hold_like, q_of
+from auditkit.verify.error_rates import accidents, are_siblings, estimate, hold, hold_like, q_of
 
 SCORES = st.lists(st.sampled_from([0.5, 0.8, 0.85, 0.9, 0.95, 1.0, 2.9, 3.0]), max_size=12)
 NO_CONTEXT = pl.DataFrame(schema={"benchmark": pl.String, "item": pl.Int64, "part": pl.String})
 
 
+ROWS = count()
+
+
 def match(ratio: float, verdict: str = "contaminated", tier: str = "near", **changes: Any) -> dict[str, Any]:
-    usual = {"pool": "p", "row": 0, "benchmark": "b", "item": 0, "part": "text", "tier": tier, "verdict": verdict}
+    """Return a match in a row of its own, where none is named."""
+    usual = {
+        "pool": "p",
+        "row": next(ROWS),
+        "benchmark": "b",
+        "item": 0,
+        "part": "text",
+        "tier": tier,
+        "verdict": verdict,
+    }
     return {**dict.fromkeys(tables.MATCHES), **usual, "ratio": ratio, "rule": "r", "numbers_differ": False, **changes}
 
 
@@ -111,6 +124,18 @@ def test_twins_are_counted_apart() -> None:
     assert (near["exact"].n_matches, near["exact"].n_twins) == (1, 0)
 
 
+def test_siblings_of_the_item_copied_are_counted_apart() -> None:
+    """A row is a copy of one item: what it matches of the same benchmark less well is neither accident nor copy."""
+    ours = frame(
+        match(0.99, row=1, item=0), match(0.91, row=1, item=1), match(0.84, "review", row=1, item=2),
+        match(0.91, row=2, item=1), match(0.91, row=1, item=1, benchmark="another"), match(0.99, row=1, item=5),
+    )  # fmt: skip
+    assert are_siblings(ours).to_list() == [False, True, True, False, False, False]
+    (near,) = estimate(ours, frame(), 0.5, 1).tiers
+    assert (near.n_matches, near.n_contaminated, near.n_siblings) == (4, 4, 2)
+    assert estimate(ours, frame(), 0.5, 1).matches["q_value"].null_count() == 0
+
+
 def test_without_a_match_there_is_no_rate() -> None:
     assert estimate(frame(), frame(), 1.0, 1).tiers == ()
     tier = estimate(frame(), frame(match(0.95)), 1.0, 1).tiers[0]
@@ -149,6 +174,6 @@ def test_what_is_weaker_than_all_that_stood_is_held_in_another_pool_too() -> Non
 
 def test_a_context_does_not_condemn_when_its_question_no_longer_does() -> None:
     context = pl.DataFrame({"benchmark": ["b"], "item": [0], "part": ["context"]})
-    ours = frame(match(0.95, q_value=0.5), match(1.0, part="context", q_value=0.001))
+    ours = frame(match(0.95, q_value=0.5, row=1), match(1.0, part="context", q_value=0.001, row=1))
     assert hold(ours, 0.01, context)["verdict"].to_list() == ["review", "review"]
     assert hold(ours, 0.6, context)["verdict"].to_list() == ["contaminated", "contaminated"]
