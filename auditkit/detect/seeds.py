@@ -201,7 +201,7 @@ def _is_kept(seeds: _Grams, settings: SeedDetector) -> NDArray[np.bool_]:
 def _are_among(values: NDArray[np.int64], ordered: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return which values stand in a sorted array."""
     at = np.searchsorted(ordered, values)
-    result: NDArray[np.bool_] = np.append(ordered, -1)[at] == values
+    result: NDArray[np.bool_] = np.append(ordered, np.iinfo(np.int64).min)[at] == values
     return result
 
 

@@ -75,7 +75,8 @@ class NearIndex:
         m = rules.minhash
         indexes: dict[str, Index] = {
             "exact": ExactDetector().index(distinct),
-            "seeds": SeedDetector(max_texts=settings.max_texts).index(distinct),
+            # All seeds: which are the rarest changes with the texts beside them, and both sides of a split must agree.
+            "seeds": SeedDetector(max_texts=settings.max_texts, kept=1.0).index(distinct),
             "minhash": MinHashDetector(
                 "minhash", m.jaccard, m.recall, m.permutations, m.bands, m.rows, m.seed
             ).index(distinct),
