@@ -10,6 +10,7 @@ from typing import Any, Literal
 import polars as pl
 
 from auditkit.estimates import ErrorRates, Power
+from auditkit.findings import Chain, PoolTemplates
 
 Tier = Literal["exact", "contained", "near", "paraphrase"]
 Verdict = Literal["contaminated", "review"]
@@ -155,6 +156,8 @@ class Benchmark:
         revision, licence, policy, unit, klass: from the registry; "" where unknown. `klass`: harmful, benign or mixed.
         is_registered: whether the name stands in the registry.
         notes: what a reader must know (columns guessed, count not as registered upstream, unverified facts).
+        public_items: items that are public text, as the file's column `is_public` says.
+        public_note: why all items are public text, from the registry; "" where they are not.
     """
 
     name: str
@@ -168,6 +171,8 @@ class Benchmark:
     klass: str = ""
     is_registered: bool = False
     notes: tuple[str, ...] = ()
+    public_items: frozenset[int] = frozenset()
+    public_note: str = ""
 
 
 # ---------------------------------------------------------------- results
@@ -181,7 +186,9 @@ class BenchmarkResult:
         leak_rate: n_found / n_items, null for an empty benchmark.
         found_by_tier: items by the strongest tier of their contaminated matches.
         n_review: items with review matches and no contaminated one.
-        by_slice, by_label: name -> {"n_items", "n_found", "n_review"}.
+        by_slice, by_label: name -> {"n_items", "n_found", "n_review"}; `by_public` the same by what makes items public
+            text.
+        n_public: items that are public text; `leak_rate_without_public` of the others, null where there is none.
     """
 
     name: str
@@ -205,6 +212,9 @@ class BenchmarkResult:
     notes: tuple[str, ...]
     by_slice: Mapping[str, Mapping[str, int]]
     by_label: Mapping[str, Mapping[str, int]]
+    by_public: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    n_public: int = 0
+    leak_rate_without_public: float | None = None
 
 
 @dataclass(frozen=True)
@@ -244,6 +254,8 @@ class AuditReport:
         items: frame of tables.ITEM_RESULTS.
         errors: how often matches are wrong, None without decoys; `power` what share of copies would have been found,
             None before `auditkit power` was run.
+        templates: wrappers that recur in the pool, None where they were not looked for; `chain` through which pools
+            items leaked, None without pools that came before.
     """
 
     sources: tuple[SourceResult, ...]
@@ -273,3 +285,5 @@ class AuditReport:
     run: Mapping[str, Any] = field(default_factory=dict, compare=False)
     errors: ErrorRates | None = None
     power: Power | None = None
+    templates: PoolTemplates | None = None
+    chain: Chain | None = None

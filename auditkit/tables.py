@@ -98,6 +98,8 @@ ITEM_RESULTS: Schema = {
     "n_review_rows": pl.Int64(),  # rows with a review match of it and no contaminated one
     "is_unmatchable": pl.Boolean(),  # no tier that ran can examine it
     "digest": pl.String(),  # of its canonical parts; equal items have equal digests
+    "public_text": pl.String(),  # what makes it public text (see verify/public.py), null where nothing does
+    "leaked_through": pl.List(pl.String()),  # pools of the chain that hold it, "pool" the audited one; null without
 }
 
 #: One row that `decontaminate` took out (or masked).

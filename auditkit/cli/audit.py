@@ -17,6 +17,7 @@ from auditkit.report.progress import Progress
 from auditkit.stories.audit import audit
 from auditkit.stories.settings import AuditSettings, RunSettings
 from auditkit.stories.shards import audit_shard
+from auditkit.stories.upstream import parse_upstream
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -127,6 +128,8 @@ def _settings(arguments: argparse.Namespace) -> AuditSettings:
         read=read,
         decoys=arguments.decoys,
         fdr=arguments.fdr,
+        upstream=parse_upstream(arguments.upstream),
+        public=tuple(arguments.public),
     )
 
 

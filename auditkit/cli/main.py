@@ -128,6 +128,14 @@ def _audit(command: argparse.ArgumentParser) -> None:
     add("--bad-rows", choices=("error", "skip"), default="error", help="stop at a broken record, or set it aside")
     add("--decoys", type=int, metavar="N", help="decoys that measure errors (default: one an item, at most 1,000)")
     add("--fdr", type=float, metavar="SHARE", help="matches less sure than this share of wrong ones go to review")
+    add(
+        "--upstream",
+        action="append",
+        default=[],
+        metavar="NAME=POOL",
+        help="a pool that came before (a teacher's, an earlier stage's), or a TOML of them: what leaked through which",
+    )
+    add("--public", action="append", default=[], metavar="B[:SLICE]", help="a benchmark whose items are public text")
     _run_options(command)
     _gate(command)
 

@@ -26,7 +26,7 @@ def written_folder(
         last: the file that makes the folder whole.
         claim: a file that says whom a folder in use belongs to; it is fetched for the block to check. Without it a
             folder in use is an error.
-        without: a folder below that stays behind.
+        without: the name of folders that stay behind, wherever below.
         apart_from: addresses of inputs: inside of one, the output would be read as data next time.
 
     Raises:
@@ -41,7 +41,7 @@ def written_folder(
         _refuse_inside(address, apart_from)
         _refuse_or_fetch(address, claim, folder)
         yield folder
-        _put_all(folder, address, last, folder / without if without else None)
+        _put_all(folder, address, last, without)
 
 
 @contextmanager
@@ -101,8 +101,9 @@ def _fetch_below(address: str, name: str, folder: Path) -> None:
     fetch(f"{address}/{name}", target)
 
 
-def _put_all(folder: Path, address: str, last: str, without: Path | None) -> None:
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and without not in path.parents)
+def _put_all(folder: Path, address: str, last: str, without: str) -> None:
+    below = (path for path in folder.rglob("*") if path.is_file())
+    files = sorted(path for path in below if without not in path.relative_to(folder).parts[:-1])
     with _as_output():
         if last in names_below(address):
             remove(f"{address}/{last}")

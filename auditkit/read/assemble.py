@@ -11,8 +11,12 @@ from auditkit.formats import read_records
 from auditkit.read.columns import find_column, show_columns
 from auditkit.read.item_columns import column_names, forced_plan, guessed_plan, registered_plan
 from auditkit.read.items import Built, Plan, build_items, kept_records
+from auditkit.read.labels import label_of
 from auditkit.read.registry import Registered, registered
-from auditkit.records import Benchmark, Source
+from auditkit.records import Benchmark, LabelRule, Source
+
+#: A benchmark's column that says which of its items are public text.
+PUBLIC_COLUMN = "is_public"
 
 
 def assemble(source: Source, entry: Registered | None = None, columns: Sequence[str] = ()) -> Benchmark:
@@ -35,7 +39,8 @@ def assemble(source: Source, entry: Registered | None = None, columns: Sequence[
     plan = _plan(records, where, entry, columns)
     built = build_items(source.name, records, plan)
     _check_text(built, plan, len(records), where)
-    benchmark = Benchmark(source.name, source, built.items, built.n_items, notes=built.notes)
+    public = _public_items(records, plan)
+    benchmark = Benchmark(source.name, source, built.items, built.n_items, notes=built.notes, public_items=public)
     return benchmark if entry is None else _as_registered(benchmark, entry, where)
 
 
@@ -57,6 +62,16 @@ def _plan(
         return plan or guessed_plan(records, location)
     forced = forced_plan(columns, records, location)
     return forced if plan is None else replace(plan, parts=forced.parts)
+
+
+def _public_items(records: Sequence[Mapping[str, Any]], plan: Plan) -> frozenset[int]:
+    """Return the items that the column `is_public` names; none where there is no such column."""
+    column = find_column(PUBLIC_COLUMN, column_names(records))
+    if column is None:
+        return frozenset()
+    rule = LabelRule("", column, {})
+    kept = enumerate(kept_records(records, plan.where))
+    return frozenset(number for number, record in kept if label_of(record.get(column), rule) == 1)
 
 
 def _check_text(built: Built, plan: Plan, n_records: int, location: str) -> None:
@@ -88,5 +103,5 @@ def _as_registered(benchmark: Benchmark, entry: Registered, where: str) -> Bench
         notes.append(f"not verified in the registry: {', '.join(open_facts)}")
     return replace(
         benchmark, revision=entry.revision, licence=entry.licence, policy=entry.policy, unit=entry.unit,
-        klass=entry.klass, is_registered=True, notes=tuple(notes),
+        klass=entry.klass, is_registered=True, notes=tuple(notes), public_note=entry.public,
     )  # fmt: skip

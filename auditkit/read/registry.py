@@ -71,6 +71,7 @@ class Registered:
         n_items: number of items, None where it is not known.
         where: column -> values, casefolded, that make a record an item.
         klass: harmful, benign or mixed.
+        public: why its items are public text, found in any pool of the web; "" where they are not.
         verified: fact -> how it was checked. `reported`: fact -> which third party says so.
     """
 
@@ -97,6 +98,7 @@ class Registered:
     slices: tuple[SliceColumn, ...]
     where: Mapping[str, tuple[str, ...]]
     notes: tuple[str, ...]
+    public: str
     verified: Mapping[str, str]
     reported: Mapping[str, str]
 
@@ -209,14 +211,15 @@ def _entry(name: str, table: dict[str, Any]) -> Registered:
         id_columns=tuple(table.get("id_columns", ())), label=_label(table.get("label", {})),
         slices=tuple(SliceColumn(part["column"], part.get("values", {})) for part in table.get("slices", ())),
         where={column: tuple(values) for column, values in table.get("where", {}).items()},
-        notes=tuple(table.get("notes", ())), verified=table.get("verified", {}), reported=table.get("reported", {}),
+        notes=tuple(table.get("notes", ())), public=table.get("public", ""), verified=table.get("verified", {}),
+        reported=table.get("reported", {}),
     )  # fmt: skip
 
 
 _KEYS = {
     "title", "aliases", "source", "repo", "config", "split", "url", "revision", "sha256", "licence", "gated", "items",
     "class", "unit", "policy", "policy_source", "columns", "id_columns", "label", "slices", "where", "notes",
-    "verified", "reported",
+    "public", "verified", "reported",
 }  # fmt: skip
 
 

@@ -69,6 +69,8 @@ def _section(entry: Registered) -> Iterator[str]:
     if entry.slices:
         yield f"- slices: by {' and '.join(f'`{part.column}`' for part in entry.slices)}"
     yield from (f"- {note}" for note in entry.notes)
+    if entry.public:
+        yield f"- public text: {entry.public}"
     yield from (f"- verified {fact}: {how}" for fact, how in entry.verified.items())
     yield from (f"- reported {fact}: {how}" for fact, how in entry.reported.items())
 

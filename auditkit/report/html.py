@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from auditkit.records import AuditReport, BenchmarkResult
-from auditkit.report import grids, phrases, trust
+from auditkit.report import context, grids, phrases, trust
 from auditkit.report.page import bullets, document, esc, folded, paragraph, section, table
 from auditkit.report.safe import shown
 from auditkit.report.sentence import paper_sentence
@@ -25,6 +25,9 @@ def render(report: AuditReport) -> str:
         section("Tiers that did not run", bullets(not_run)),
         section("Error rates", *_errors(report)),
         section("Power: what would have been found", *_power(report)),
+        section("Leaked through", table(context.chain_grid(report)), bullets(context.chain_notes(report))),
+        section("Public text", table(context.public_grid(report)), bullets(context.public_lines(report))),
+        section("Templates of the pool", *_templates(report)),
         section(
             "Not examined", bullets(phrases.not_examined(report)) or paragraph("Nothing: all text that was found.")
         ),
@@ -129,6 +132,13 @@ def _power(report: AuditReport) -> list[str]:
         return []
     sentence = paragraph(f"{trust.power_sentence(report)}.")
     return [sentence, table(trust.power_grid(report.power)), bullets(trust.power_notes(report.power))]
+
+
+def _templates(report: AuditReport) -> list[str]:
+    if report.templates is None:
+        return []
+    grid = table(context.templates_grid(report)) or paragraph("None found.")
+    return [grid, bullets(context.template_notes(report.templates))]
 
 
 def _detectors(report: AuditReport) -> str:

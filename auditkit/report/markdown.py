@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from auditkit.records import AuditReport
-from auditkit.report import grids, phrases, trust
-from auditkit.report.grids import Grid
+from auditkit.report import context, grids, phrases, trust
+from auditkit.report.grids import Block, Grid, Section
 from auditkit.report.safe import shown
 from auditkit.report.sentence import paper_sentence
 
@@ -34,6 +34,9 @@ def render(report: AuditReport) -> str:
         *[f"> {escaped(paper_sentence(report, result.name))}" for result in report.benchmarks],
         *_section("Error rates", _errors(report)),
         *_section("Power: what would have been found", _power(report)),
+        *_section("Leaked through", _parted(table(context.chain_grid(report)), context.chain_notes(report))),
+        *_section("Public text", _parted(table(context.public_grid(report)), context.public_lines(report))),
+        *_section("Templates of the pool", _templates(report)),
         *_section("Not examined", bullets(map(escaped, phrases.not_examined(report)))),
         *_section("Set aside", _set_aside(report)),
         *_section(
@@ -84,7 +87,7 @@ def _set_aside(report: AuditReport) -> str:
 
 def _errors(report: AuditReport) -> str:
     notes = [trust.NO_DECOYS] if report.errors is None else trust.error_notes(report.errors)
-    return "\n\n".join(part for part in (table(trust.errors_grid(report.errors)), bullets(map(escaped, notes))) if part)
+    return _parted(table(trust.errors_grid(report.errors)), notes)
 
 
 def _power(report: AuditReport) -> str:
@@ -92,6 +95,18 @@ def _power(report: AuditReport) -> str:
         return ""
     notes = bullets(map(escaped, trust.power_notes(report.power)))
     return "\n\n".join([f"{escaped(trust.power_sentence(report))}.", table(trust.power_grid(report.power)), notes])
+
+
+def _templates(report: AuditReport) -> str:
+    if report.templates is None:
+        return ""
+    notes = context.template_notes(report.templates)
+    return _parted(table(context.templates_grid(report)) or "None found.", notes)
+
+
+def _parted(grid: str, notes: Iterable[str]) -> str:
+    """Return a table and the notes below it, escaped here."""
+    return "\n\n".join(part for part in (grid, bullets(map(escaped, notes))) if part)
 
 
 def _detectors(report: AuditReport) -> str:
@@ -113,6 +128,18 @@ def _escaped(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 def bullets(lines: Iterable[str]) -> str:
     """Return a list of lines, which are escaped already."""
     return "\n".join(f"- {line}" for line in lines)
+
+
+def section(part: Section) -> list[str]:
+    """Return the paragraphs of a titled part: its points, tables and notes."""
+    body = [bullets(map(escaped, part.points)), *[_block(block) for block in part.blocks]]
+    body += [escaped(note) for note in part.notes]
+    return [f"## {escaped(part.title)}", *[text for text in body if text]]
+
+
+def _block(block: Block) -> str:
+    made = table(block.grid)
+    return f"### {escaped(block.caption)}\n\n{made}" if block.caption else made
 
 
 def _pairs(header: str, pairs: Iterable[tuple[str, str]]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from auditkit.errors import UsageError, nearest
 from auditkit.records import AuditReport, BenchmarkResult
 from auditkit.report import phrases
+from auditkit.report.context import public_clause
 from auditkit.report.safe import shown
 
 
@@ -58,6 +59,8 @@ def _aside(result: BenchmarkResult) -> list[str]:
         clauses.append(f"{phrases.counted(result.n_review, 'further item')} ({share}) only in rows marked for review")
     if result.n_unmatchable:
         clauses.append(f"{phrases.counted(result.n_unmatchable, 'item')} unmatchable by any tier that ran")
+    if result.n_public:
+        clauses.append(public_clause(result))
     return clauses
 
 

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from auditkit.records import AuditReport, BenchmarkResult
-from auditkit.report import phrases, trust
+from auditkit.report import context, phrases, trust
 from auditkit.report.gate import GateResult
 from auditkit.report.safe import plain, shown
 from auditkit.report.sentence import paper_sentence
@@ -83,6 +83,9 @@ def _facts(report: AuditReport) -> list[tuple[str, str]]:
     facts.append(("Rules", f"{phrases.rules_name(report)}, {phrases.changed(report)}"))
     facts += [("Errors", text) for text in trust.error_lines(report)]
     facts += [("Power", text) for text in (trust.power_sentence(report),) if text]
+    facts += [("Leaked through", text) for text in context.chain_lines(report)]
+    facts += [("Public text", text) for text in context.public_lines(report)]
+    facts += [("Templates", text) for text in context.template_lines(report)]
     facts += [("Detector", f"{shown(name)}: {text}") for name, text in _detectors(report)]
     facts += [("Note", f"{whose}: {note}") for whose, note in phrases.notes(report)]
     return facts

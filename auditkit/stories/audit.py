@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,12 @@ from auditkit.report.as_json import REPORT
 from auditkit.report.write import write_all
 from auditkit.run.plan import PLAN
 from auditkit.run.store import PARTS, FolderStore
+from auditkit.stories.chain import UPSTREAM, settings_for, with_chain
 from auditkit.stories.report import make_report
 from auditkit.stories.scan import Scanner
 from auditkit.stories.scan_pool import Progress, gather_parts, open_store, scan_pieces
 from auditkit.stories.settings import AuditSettings, RunSettings, named_inputs
-from auditkit.stories.task import open_task
+from auditkit.stories.task import Task, open_task
 
 
 def audit(
@@ -74,11 +75,36 @@ def _audit(
     on_start: Callable[[int], None] | None,
     on_progress: Progress | None,
 ) -> AuditReport:
-    clock = _Clock()
     task = open_task(pool, benchmarks, settings, folder, overwrite)
-    store = open_store(task, folder, how)
+    before = {
+        one.name: open_task(one.pools, benchmarks, settings_for(settings, one), _place(folder, one.name), True)
+        for one in settings.upstream
+    }
     if on_start is not None:
         on_start(task.pool.n_bytes)
+    store = open_store(task, folder, how)
+    if before and isinstance(store, FolderStore):
+        store.begin()  # their audits lie inside of the folder, which has to be this audit's by then
+    alike = replace(how, reuse=())
+    upstream = {name: _audit_task(link, _place(folder, name), alike, None, {}) for name, link in before.items()}
+    return _audit_task(task, folder, how, on_progress, upstream)
+
+
+def _place(folder: Path | None, name: str) -> Path | None:
+    """Return where the audit of an upstream pool is written."""
+    return None if folder is None else folder / UPSTREAM / name
+
+
+def _audit_task(
+    task: Task,
+    folder: Path | None,
+    how: RunSettings,
+    on_progress: Progress | None,
+    upstream: Mapping[str, AuditReport],
+) -> AuditReport:
+    """Return the report of one pool, and write it to its folder; `upstream` are the audits of those before it."""
+    clock = _Clock()
+    store = open_store(task, folder, how)
     scanner = Scanner.make(task.benchmarks, task.settings, task.rules, task.pool.n_bytes)
     clock.stop("index")
     scanned = scan_pieces(task, scanner, range(len(task.pieces)), store, how, on_progress)
@@ -88,6 +114,8 @@ def _audit(
     report = make_report(task.pool, task.benchmarks, scanner, gathered, task.plan)
     clock.stop("report")
     report = replace(report, seconds=clock.seconds, run=scanned.run)
+    if upstream:
+        report = with_chain(report, upstream)
     if folder is None:
         return report
     write_all(report, folder, {PLAN: task.claim})

@@ -31,7 +31,7 @@ class Gathered:
         label_counts: policy -> label -> rows.
         paraphrase_counts: encoder -> what it counted -> number.
         view_counts: "readings" and "left_out" (see stories/views.py) -> what -> number.
-        beyond: frames BEYOND of the shards.
+        beyond: frames BEYOND of the shards; `sampled` frames SAMPLED, with the source's name as `pool`.
     """
 
     sources: dict[str, SourceCounts] = field(default_factory=dict)
@@ -44,6 +44,7 @@ class Gathered:
     paraphrase_counts: dict[str, Counter[str]] = field(default_factory=dict)
     view_counts: dict[str, Counter[str]] = field(default_factory=dict)
     beyond: list[pl.DataFrame] = field(default_factory=list)
+    sampled: list[pl.DataFrame] = field(default_factory=list)
 
     @property
     def n_rows(self) -> int:
@@ -70,6 +71,7 @@ class Gathered:
         _add_each(self.paraphrase_counts, shard.paraphrase_counts)
         _add_each(self.view_counts, shard.view_counts)
         self.beyond.append(shard.beyond)
+        self.sampled.append(shard.sampled.select(name, pl.all()))
 
 
 def gather(sources: Sequence[Source], shards: Iterator[tuple[str, Shard]]) -> Gathered:

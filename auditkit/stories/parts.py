@@ -15,7 +15,7 @@ from auditkit.records import BadRow, TextBatch
 from auditkit.run.digests import frame_digest
 from auditkit.stories.scan import Shard
 
-_FRAMES = ("pairs", "labels", "beyond")
+_FRAMES = ("pairs", "labels", "beyond", "sampled")
 _COUNTS = ("n_rows", "n_texts", "n_template_only", "not_examined", "label_counts", "paraphrase_counts", "view_counts")
 
 

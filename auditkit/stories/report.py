@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from auditkit.context.templates import find_templates
 from auditkit.records import AuditReport, Benchmark, Pool, Source, SourceResult
 from auditkit.run.versions import versions
 from auditkit.stories.error_rates import judge
@@ -19,6 +20,7 @@ from auditkit.stories.views import LEFT_OUT, describe_views
 from auditkit.text.normalise import describe
 from auditkit.verify.meaning_rules import describe_verifier
 from auditkit.verify.paraphrases import MAX_PAIRS, keep_best
+from auditkit.verify.public import public_items
 from auditkit.verify.summary import benchmark_results, item_results, row_counts, source_results
 
 #: Embedding speed of MiniLM on two cores (docs/tiers.md): what a tier that did not run would cost.
@@ -41,9 +43,9 @@ def make_report(
     best = keep_best(pl.concat(gathered.pairs), gathered.beyond)
     judged = judge(best.pairs, pl.concat(gathered.labels, how="diagonal"), scanner, plan["fdr"])
     matches, beyond = judged.matches, best.beyond.filter(pl.col("text") < scanner.texts.n_own)
-    items = item_results(
-        scanner.items, matches, scanner.texts, {benchmark.name: benchmark.n_items for benchmark in benchmarks}
-    )
+    counts = {benchmark.name: benchmark.n_items for benchmark in benchmarks}
+    public = public_items(benchmarks, plan["public"])
+    items = item_results(scanner.items, matches, scanner.texts, counts, public)
     n_rows, (n_condemned, n_review) = gathered.n_rows, row_counts(matches)
     not_run = dict(scanner.not_run)
     if "paraphrase" in not_run:
@@ -75,6 +77,7 @@ def make_report(
         matches=matches,
         items=items,
         errors=judged.errors,
+        templates=find_templates(pl.concat(gathered.sampled), scanner.halvings, rules.templates.pool_texts),
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from auditkit import tables
+from auditkit.context.sample import n_halvings, observe
 from auditkit.detect.exact import ExactDetector
 from auditkit.detect.minhash import MinHashDetector
 from auditkit.detect.paraphrase import ParaphraseDetector, ParaphraseIndex
@@ -58,6 +59,7 @@ class Shard:
         paraphrase_counts: encoder -> what it counted -> number.
         view_counts: "readings" and "left_out" (see stories/views.py) -> what -> number.
         beyond: frame BEYOND: paraphrases that are not among the best of their item text.
+        sampled: frame SAMPLED: what templates of the pool are looked for in.
     """
 
     n_rows: int
@@ -72,11 +74,15 @@ class Shard:
     paraphrase_counts: Mapping[str, Mapping[str, int]]
     view_counts: Mapping[str, Mapping[str, int]]
     beyond: pl.DataFrame
+    sampled: pl.DataFrame
 
 
 @dataclass(frozen=True)
 class Scanner:
-    """Indexes of the benchmarks and of their decoys, and how a shard goes through them."""
+    """Indexes of the benchmarks and of their decoys, and how a shard goes through them.
+
+    Of the pool's texts one in 2 ** `halvings` is sampled.
+    """
 
     items: pl.DataFrame
     decoys: Decoys
@@ -87,6 +93,7 @@ class Scanner:
     lexical: Mapping[str, Index]
     paraphrase: Mapping[str, ParaphraseIndex]
     viewer: Viewer
+    halvings: int
 
     @staticmethod
     def make(benchmarks: Sequence[Benchmark], settings: AuditSettings, rules: Rules, n_pool_bytes: int) -> Scanner:
@@ -105,7 +112,8 @@ class Scanner:
             not_run["paraphrase"] = "not asked for (--tiers all)"
         lexical = _lexical(texts, rules, tiers)
         viewer = Viewer.make(settings.wanted_views(), texts)
-        return Scanner(items, decoys, texts, prepare(texts, rules), tiers, not_run, lexical, paraphrase, viewer)
+        prepared, halvings = prepare(texts, rules), n_halvings(n_pool_bytes)
+        return Scanner(items, decoys, texts, prepared, tiers, not_run, lexical, paraphrase, viewer, halvings)
 
     @cached_property
     def digest(self) -> str:
@@ -114,7 +122,7 @@ class Scanner:
         packages = {name: version for name, version in versions(has_encoder=bool(encoders)).items() if name != "python"}
         body = [
             code_digest(), describe(), packages, self.prepared.rules.as_dict(), self.tiers, encoders,
-            self.viewer.names,
+            self.viewer.names, self.halvings,
             frame_digest(self.items), frame_digest(self.decoys.parts),
         ]  # fmt: skip
         return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
@@ -146,6 +154,7 @@ class Scanner:
             paraphrase_counts=counts,
             view_counts=view_counts,
             beyond=close.beyond,
+            sampled=observe(batch.texts, rows.tokens, self.halvings),
         )
 
     def _lexical_pairs(self, rows: Rows) -> Verified:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from auditkit.errors import UsageError, nearest
+from auditkit.formats.remote import is_remote
 
 
 class Section:
@@ -117,3 +119,8 @@ class Section:
         for name in self.values:
             if name not in self.asked:
                 raise UsageError(f"{self.where}: unknown key '{name}'{nearest(name, self.asked)}")
+
+
+def beside(name: str, folder: Path) -> str:
+    """Return an input that a file in `folder` names, as seen from here; names that are no relative paths stay."""
+    return name if is_remote(name) or name.startswith(("hf:", "~")) else str(folder / name)

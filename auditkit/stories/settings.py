@@ -9,6 +9,8 @@ from typing import Any
 
 from auditkit.errors import UsageError, nearest
 from auditkit.records import LEXICAL_TIERS, TIERS, LabelRule, ReadSettings
+from auditkit.stories import upstream as upstream_pools
+from auditkit.stories.upstream import Upstream
 from auditkit.text.views.catalogue import NAMES
 from auditkit.verify.rules import Rules, default_rules, load_rules, rules_of
 
@@ -18,7 +20,7 @@ ENGINES = ("local", "ray")
 MEMORY = "memory"
 
 #: Where the data comes from, what its labels are called, and how it is cut up are no change of the defaults.
-_NO_CHANGE = ("pool", "benchmarks", "labels", "shard_bytes", "id_column")
+_NO_CHANGE = ("pool", "benchmarks", "labels", "shard_bytes", "id_column", "upstream", "public")
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,9 @@ class AuditSettings:
         views: disguises that are undone (docs/views.md): "default" for all of them, "none", or names.
         decoys: how many decoys measure the error rates (docs/error-rates.md); None: one an item, at most 1,000.
         fdr: contaminated matches whose q-value is above it become `review`; None changes no verdict.
+        upstream: pools that came before (docs/provenance.md): each is audited alike, and the report says through which
+            of them an item leaked.
+        public: benchmarks, or "benchmark:slice", whose items are public text (docs/public-text.md).
     """
 
     tiers: tuple[str, ...] = LEXICAL_TIERS
@@ -45,6 +50,8 @@ class AuditSettings:
     views: tuple[str, ...] = ("default",)
     decoys: int | None = None
     fdr: float | None = None
+    upstream: tuple[Upstream, ...] = ()
+    public: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for tier in self.tiers:
@@ -61,6 +68,9 @@ class AuditSettings:
             raise UsageError(f"fdr is {self.fdr}, expected a share between 0 and 1, for example 0.01")
         if self.fdr is not None and self.decoys == 0:
             raise UsageError("fdr asks for decoys, and decoys is 0; leave one of them out")
+        folded = [one.name.casefold() for one in self.upstream]
+        if len(set(folded)) < len(folded):
+            raise UsageError("two upstream pools have one name; give both inputs to one of them")
 
     def all_rules(self) -> Rules:
         """Return the rules in force. Without rules of the user's, `fdr` raises paraphrases as well, and holds them."""
@@ -127,6 +137,8 @@ def as_plain(settings: AuditSettings, pool: Any, benchmarks: Any) -> dict[str, A
         "views": list(settings.views),
         "decoys": settings.decoys,
         "fdr": settings.fdr,
+        "upstream": upstream_pools.as_plain(settings.upstream),
+        "public": list(settings.public),
         **{name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()},
     }
 
@@ -146,6 +158,7 @@ def from_plain(plain: Mapping[str, Any], rules: Mapping[str, Any]) -> AuditSetti
     return AuditSettings(
         tuple(plain["tiers"]), tuple(plain["encoders"]), known, read, plain.get("exhaustive", False),
         views=tuple(plain.get("views", ("none",))), decoys=plain.get("decoys"), fdr=plain.get("fdr"),
+        upstream=upstream_pools.from_plain(plain.get("upstream", ())), public=tuple(plain.get("public", ())),
     )  # fmt: skip
 
 

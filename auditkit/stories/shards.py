@@ -92,7 +92,10 @@ def audit_shard(
         raise UsageError(f"{out}: a shard's parts are kept on a disk; give a folder, and the address to auditkit merge")
     if not 1 <= number <= of:
         raise UsageError(f"shard {number}/{of}: expected I/N with I from 1 to N, for example 2/8")
-    task = open_task(pool, benchmarks, settings or AuditSettings(), folder, overwrite)
+    settings = settings or AuditSettings()
+    if settings.upstream:
+        raise UsageError("a shard has no chain; audit the upstream pools beside the shards, or without --shard")
+    task = open_task(pool, benchmarks, settings, folder, overwrite)
     if len(task.pieces) < of:
         raise UsageError(
             f"shard {number}/{of}: the pool has {len(task.pieces)} pieces (files, and runs of row groups in Parquet "

@@ -12,7 +12,7 @@ from typing import Any, get_args
 from auditkit.errors import UsageError, nearest
 from auditkit.formats import bare_name
 from auditkit.stories.arms import MIXED, order_arms, origins, with_controls
-from auditkit.stories.sections import Section
+from auditkit.stories.sections import Section, beside
 from auditkit.study_records.settings import (
     Arm,
     ModelSpec,
@@ -63,7 +63,7 @@ def parse_study(values: Mapping[str, Any], where: str, folder: Path) -> StudySet
     arms = _arms(top.tables("arms"), defaults, [policy.name for policy in policies], [model.name for model in models])
     settings = StudySettings(
         name=top.text("name"),
-        pool=tuple(_relative(one, folder) for one in pool.texts("path")),
+        pool=tuple(beside(one, folder) for one in pool.texts("path")),
         policies=policies,
         benchmarks=tuple(_benchmark(section, folder) for section in top.tables("benchmarks")),
         models=models,
@@ -125,7 +125,7 @@ def _benchmark(section: Section, folder: Path) -> StudyBenchmark:
     spec = name
     if path:
         # A file of that very name needs no name beside it, and then is none of the registry's to check.
-        spec = _relative(path, folder) if bare_name(Path(path).name) == name else f"{name}={_relative(path, folder)}"
+        spec = beside(path, folder) if bare_name(Path(path).name) == name else f"{name}={beside(path, folder)}"
     benchmark = StudyBenchmark(
         name, spec, section.choice("class", CLASSES, None), section.text("policy", ""), section.text("unit", "prompt"),
         section.text("revision", ""), section.text("expected", ""),
@@ -135,7 +135,7 @@ def _benchmark(section: Section, folder: Path) -> StudyBenchmark:
 
 
 def _provenance(section: Section, folder: Path) -> Provenance:
-    pools = tuple(_relative(one, folder) for one in section.texts("pools"))
+    pools = tuple(beside(one, folder) for one in section.texts("pools"))
     found = Provenance(section.text("of"), pools, tuple(section.texts("text", ())))
     section.refuse_rest()
     return found
@@ -300,10 +300,3 @@ def _check_final_policy(arm: Arm, finals: Mapping[str, str], where: str) -> None
             f"{where}: arm '{arm.name}' has final_policy '{final}', expected '{expected}': its last stage's labels are "
             f"'{stage.labels}', its teacher ends on '{teacher}'"
         )
-
-
-def _relative(path: str, folder: Path) -> str:
-    """Return a path of the file as seen from here; names that are no paths stay as they are."""
-    if path.startswith("hf:") or Path(path).is_absolute():
-        return path
-    return str(folder / path)

@@ -11,20 +11,20 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-import polars as pl
-
 from auditkit import read
 from auditkit.errors import StaleAuditError
 from auditkit.formats import digest_file
 from auditkit.formats.naming import MANIFEST
-from auditkit.records import AuditReport, Pool, ReadSettings
+from auditkit.records import AuditReport, Pool
 from auditkit.report.as_json import load as load_report
 from auditkit.stories.arms import descendants, origins
 from auditkit.stories.audit import audit
+from auditkit.stories.chain import items_found, settings_for
 from auditkit.stories.decontaminate import decontaminate
 from auditkit.stories.settings import AuditSettings
 from auditkit.stories.study_data import read_settings
 from auditkit.stories.study_train import folder_names
+from auditkit.stories.upstream import Upstream
 from auditkit.study_records.results import EarlierPool
 from auditkit.study_records.settings import Provenance, StudySettings
 
@@ -75,8 +75,9 @@ def audit_earlier_pools(settings: StudySettings, folder: Path) -> tuple[EarlierP
         AuditkitError: a pool cannot be read.
     """
     for one, place in _places(settings, folder):
-        wanted = AuditSettings(settings.audit_tiers, read=ReadSettings(fields=one.text_fields))
-        audit(one.pools, [benchmark.spec for benchmark in settings.benchmarks], wanted, out=place, overwrite=True)
+        pool = Upstream(place.name, one.pools, one.text_fields)
+        wanted = settings_for(AuditSettings(settings.audit_tiers), pool)
+        audit(pool.pools, [benchmark.spec for benchmark in settings.benchmarks], wanted, out=place, overwrite=True)
     return load_earlier_pools(settings, folder)
 
 
@@ -104,7 +105,6 @@ def _places(settings: StudySettings, folder: Path) -> list[tuple[Provenance, Pat
 
 
 def _earlier_pool(settings: StudySettings, provenance: Provenance, report: AuditReport) -> EarlierPool:
-    found = report.items.filter(pl.col("is_found"))
     return EarlierPool(
         of=provenance.of,
         kind=origins(settings)[provenance.of],
@@ -112,9 +112,7 @@ def _earlier_pool(settings: StudySettings, provenance: Provenance, report: Audit
         pool_digest=report.pool_digest,
         n_rows=report.n_rows,
         n_rows_condemned=report.n_rows_contaminated,
-        leaked={
-            one.name: tuple(found.filter(pl.col("benchmark") == one.name)["item"].sort()) for one in report.benchmarks
-        },
+        leaked=items_found(report),
         n_items={one.name: one.n_items for one in report.benchmarks},
         is_excluded=settings.leaked_items == "exclude",
     )

@@ -13,6 +13,7 @@ from auditkit.formats import pieces
 from auditkit.records import Benchmark, Pool, Source
 from auditkit.run.plan import claim_folder
 from auditkit.stories.settings import AuditSettings, as_plain, named_folders
+from auditkit.verify.public import declared_slices
 from auditkit.verify.rules import Rules
 
 
@@ -50,6 +51,7 @@ def open_task(pool: Any, benchmarks: Any, settings: AuditSettings, out: Path | N
     """
     rules = settings.all_rules()
     opened = read.open_benchmarks(benchmarks)
+    declared_slices(opened, settings.public)
     sources = read.open_pool(pool, settings.read)
     plan = as_plain(settings, pool, benchmarks)
     cut = tuple(Piece(source, groups) for source in sources.sources for groups in pieces(source))

@@ -99,13 +99,14 @@ class Answers:
 
 @dataclass(frozen=True)
 class Templates:
-    """Rules for text that many items share."""
+    """Rules for text that many items share, or many texts of the pool."""
 
     gram: int
     min_texts: int
     share: float
     payload: float
     condemns: float
+    pool_texts: int
 
 
 @dataclass(frozen=True)

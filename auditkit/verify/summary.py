@@ -19,15 +19,18 @@ ITEM = ["benchmark", "item"]
 
 
 def item_results(
-    items: pl.DataFrame, matches: pl.DataFrame, texts: ItemTexts, counts: Mapping[str, int]
+    items: pl.DataFrame, matches: pl.DataFrame, texts: ItemTexts, counts: Mapping[str, int], public: pl.DataFrame
 ) -> pl.DataFrame:
     """Return frame tables.ITEM_RESULTS: every record of every benchmark, those without text included.
+
+    Which pools of a chain hold an item is not known yet: `leaked_through` is null.
 
     Args:
         items: frame tables.ITEMS of all benchmarks.
         matches: frame tables.MATCHES.
         texts: the distinct texts, which name the parts that no tier examines.
         counts: benchmark -> number of records.
+        public: frame PUBLIC of the items that are public text (see verify/public.py).
     """
     every = pl.concat(
         [pl.select(pl.lit(name, pl.String).alias("benchmark"), pl.int_range(n, dtype=pl.Int64).alias("item"))
@@ -48,6 +51,7 @@ def item_results(
     joined = (
         every.join(about, on=ITEM, how="left", maintain_order="left")
         .join(matchable, on=ITEM, how="left", maintain_order="left")
+        .join(public, on=ITEM, how="left", maintain_order="left")
         .join(found, on=ITEM, how="left", maintain_order="left")
     )
     return joined.select(
@@ -63,6 +67,8 @@ def item_results(
         (pl.col("n_any_rows") - pl.col("n_rows")).fill_null(0).alias("n_review_rows"),
         pl.col("is_unmatchable").fill_null(True),
         pl.col("digest").fill_null(""),
+        "public_text",
+        pl.lit(None, tables.ITEM_RESULTS["leaked_through"]).alias("leaked_through"),
     ).pipe(tables.check, tables.ITEM_RESULTS, "item_results")
 
 
@@ -93,7 +99,7 @@ def benchmark_results(
 def _benchmark_result(benchmark: Benchmark, results: pl.DataFrame, matches: pl.DataFrame) -> BenchmarkResult:
     n_items, n_found = len(results), int(results["is_found"].sum())
     n_reported = int(results["is_reported"].sum())
-    found = results.filter("is_found")
+    found, others = results.filter("is_found"), results.filter(pl.col("public_text").is_null())
     n_rows, n_review_rows = row_counts(matches)
     return BenchmarkResult(
         name=benchmark.name,
@@ -117,6 +123,9 @@ def _benchmark_result(benchmark: Benchmark, results: pl.DataFrame, matches: pl.D
         notes=benchmark.notes,
         by_slice=_by(results.filter(pl.col("slice").is_not_null()), "slice"),
         by_label=_by(results.with_columns(pl.col("label").cast(pl.String).fill_null("null")), "label"),
+        by_public=_by(results.filter(pl.col("public_text").is_not_null()), "public_text"),
+        n_public=n_items - len(others),
+        leak_rate_without_public=int(others["is_found"].sum()) / len(others) if len(others) else None,
     )
 
 

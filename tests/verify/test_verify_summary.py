@@ -10,6 +10,7 @@ import pytest
 
 from auditkit import tables
 from auditkit.records import Benchmark, Source, SourceResult
+from auditkit.verify.public import PUBLIC
 from auditkit.verify.summary import benchmark_results, item_results, row_counts, source_results
 
 #: Two benchmarks: "b" has five items, of which 3 has no text at all and 4 only punctuation; "c" has one.
@@ -22,6 +23,8 @@ PARTS: list[dict[str, Any]] = [
     {"benchmark": "c", "item": 0, "item_id": "z", "text": "First: QUESTION!"},
 ]
 COUNTS = {"b": 5, "c": 1}
+#: Items 1 and 3 of "b" are public text.
+PUBLIC_ITEMS = [("b", 1, "declared"), ("b", 3, "statute")]
 
 
 def match(pool: str, row: int, benchmark: str, item: int, tier: str, verdict: str) -> dict[str, Any]:
@@ -47,7 +50,8 @@ def frame(matches: list[dict[str, Any]]) -> pl.DataFrame:
 
 def results(matches: list[dict[str, Any]]) -> pl.DataFrame:
     items = lexical.item_frame(PARTS)
-    return item_results(items, frame(matches), lexical.items_of(PARTS), COUNTS)
+    public = pl.DataFrame(PUBLIC_ITEMS, schema=PUBLIC, orient="row")
+    return item_results(items, frame(matches), lexical.items_of(PARTS), COUNTS, public)
 
 
 def benchmark(name: str, n_items: int) -> Benchmark:
@@ -97,6 +101,12 @@ def test_benchmarks_are_counted_over_all_their_items() -> None:
         "1": {"n_items": 2, "n_found": 1, "n_review": 0},
         "null": {"n_items": 2, "n_found": 0, "n_review": 0},
     }
+    assert (b.n_public, b.leak_rate_without_public) == (2, 1 / 3)
+    assert b.by_public == {
+        "declared": {"n_items": 1, "n_found": 0, "n_review": 1},
+        "statute": {"n_items": 1, "n_found": 0, "n_review": 0},
+    }
+    assert (c.n_public, c.leak_rate_without_public, c.by_public) == (0, 1.0, {})
     assert (b.revision, b.klass, b.notes, b.location, b.digest) == ("r1", "harmful", ("note",), "b.jsonl", "sha256:00")
     assert (c.n_items, c.n_found, c.leak_rate, c.n_rows, c.n_review_rows) == (1, 1, 1.0, 1, 0)
 

@@ -1,0 +1,1 @@
+"""What only the whole pool can tell: shards are observed one by one, what they gave is put together."""
