@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from auditkit.kernels.compile import kernel
+from auditkit.kernels.compile import kernel, leaf
 
 
-@kernel
+@leaf
 def root_of(parent: NDArray[np.int64], node: int) -> int:
     """Return the smallest member of a node's component; paths are halved on the way."""
     while parent[node] != node:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from auditkit.kernels.compile import kernel
+from auditkit.kernels.compile import kernel, leaf
 from auditkit.kernels.utf8 import ONE, code_point
 
 #: How a code point joins its neighbours when it is folded. A mark has its combining class, from 1 to 240.
@@ -53,7 +53,7 @@ def folded_sizes(
     return sizes
 
 
-@kernel
+@leaf
 def _folded_size(data: NDArray[np.uint8], at: Any, end: Any, table: FoldTable) -> Any:
     size, before, may_compose = np.int64(0), np.uint8(STARTER), False
     while at < end:
@@ -73,7 +73,7 @@ def _folded_size(data: NDArray[np.uint8], at: Any, end: Any, table: FoldTable) -
     return size
 
 
-@kernel
+@leaf
 def fold_rows(
     data: NDArray[np.uint8],
     begins: NDArray[np.int64],

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from auditkit.kernels.compile import kernel
+from auditkit.kernels.compile import kernel, leaf
 
 FNV_OFFSET = np.uint64(0xCBF29CE484222325)
 FNV_PRIME = np.uint64(0x100000001B3)
@@ -23,7 +23,7 @@ SHIFT_29 = np.uint64(29)
 EMPTY_SEQUENCE = np.uint64(0x1F0D3804A5B8E9C1)
 
 
-@kernel
+@leaf
 def finish(value: Any) -> Any:
     """Return fmix64 of `value` (MurmurHash3 by Austin Appleby, public domain)."""
     value ^= value >> SHIFT_33
@@ -34,7 +34,7 @@ def finish(value: Any) -> Any:
     return value
 
 
-@kernel
+@leaf
 def extend(sequence: Any, token: Any) -> Any:
     """Return the hash of a sequence and one more token; the order of tokens matters."""
     value = (sequence ^ (sequence >> SHIFT_29)) * GOLDEN + token

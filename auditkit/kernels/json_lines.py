@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from auditkit.kernels.compile import kernel
+from auditkit.kernels.compile import kernel, leaf
 
 Bytes = NDArray[np.uint8]
 Places = NDArray[np.int64]
@@ -55,7 +55,7 @@ _IS_PLAIN = np.array([byte not in b'"\\' and 0x20 <= byte < 0x80 for byte in ran
 # ---------------------------------------------------------------- grammar; a position of -1 means: not certain
 
 
-@kernel
+@leaf
 def _skip_space(block: Bytes, at: int, end: int) -> int:
     """Return the position of what follows spaces, tabs and carriage returns."""
     while at < end and (block[at] == 32 or block[at] == 9 or block[at] == 13):
@@ -63,7 +63,7 @@ def _skip_space(block: Bytes, at: int, end: int) -> int:
     return at
 
 
-@kernel
+@leaf
 def _utf8_width(block: Bytes, at: int, end: int) -> int:
     """Return the length of a valid sequence of two to four bytes (Unicode 3.9, table 3-7), else 0."""
     first = block[at]
@@ -87,7 +87,7 @@ def _utf8_width(block: Bytes, at: int, end: int) -> int:
     return width
 
 
-@kernel
+@leaf
 def _code_unit(block: Bytes, at: int, end: int) -> int:
     r"""Return the UTF-16 code unit of the escape \uXXXX at `at`, -1 where there is none."""
     if at + 6 > end or block[at] != _BACKSLASH or block[at + 1] != _U:
@@ -105,7 +105,7 @@ def _code_unit(block: Bytes, at: int, end: int) -> int:
     return unit
 
 
-@kernel
+@leaf
 def _escape(block: Bytes, at: int, end: int) -> tuple[int, int]:
     """Return the length of the escape at `at` and its code point; length 0 for none, or half a surrogate pair."""
     if at + 1 < end and _ESCAPES[block[at + 1]] != 0:
@@ -121,7 +121,7 @@ def _escape(block: Bytes, at: int, end: int) -> tuple[int, int]:
     return 12, 0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00)
 
 
-@kernel
+@leaf
 def _string(block: Bytes, at: int, end: int) -> tuple[int, int]:
     """Return the position of the closing quote of a string whose text starts at `at`, and TEXT or ESCAPED."""
     kind = TEXT
@@ -142,7 +142,7 @@ def _string(block: Bytes, at: int, end: int) -> tuple[int, int]:
     return -1, kind
 
 
-@kernel
+@leaf
 def _digits(block: Bytes, at: int, end: int) -> int:
     """Return the position behind the digits at `at`."""
     while at < end and 48 <= block[at] <= 57:
@@ -150,7 +150,7 @@ def _digits(block: Bytes, at: int, end: int) -> int:
     return at
 
 
-@kernel
+@leaf
 def _number(block: Bytes, at: int, end: int) -> tuple[int, int]:
     """Return the position behind a number, and INTEGER or NUMBER."""
     start = at
@@ -178,7 +178,7 @@ def _number(block: Bytes, at: int, end: int) -> tuple[int, int]:
     return (at if at - start <= _MAX_DIGITS else -1), kind
 
 
-@kernel
+@leaf
 def _word(block: Bytes, at: int, end: int, word: Bytes) -> int:
     """Return the position behind `word`."""
     if at + len(word) > end:
@@ -189,7 +189,7 @@ def _word(block: Bytes, at: int, end: int, word: Bytes) -> int:
     return at + len(word)
 
 
-@kernel
+@leaf
 def _scalar(block: Bytes, at: int, end: int) -> tuple[int, int]:
     """Return the position behind a string, number, boolean or null, and its kind."""
     byte = block[at]
@@ -205,14 +205,14 @@ def _scalar(block: Bytes, at: int, end: int) -> tuple[int, int]:
     return _number(block, at, end)
 
 
-@kernel
+@leaf
 def _behind_colon(block: Bytes, at: int, end: int) -> int:
     """Return the position behind a colon."""
     at = _skip_space(block, at, end)
     return at + 1 if at < end and block[at] == _COLON else -1
 
 
-@kernel
+@leaf
 def _behind_key(block: Bytes, at: int, end: int) -> int:
     """Return the position behind a key and its colon."""
     at = _skip_space(block, at, end)
@@ -222,7 +222,7 @@ def _behind_key(block: Bytes, at: int, end: int) -> int:
     return _behind_colon(block, at + 1, end) if at >= 0 else -1
 
 
-@kernel
+@leaf
 def _value(block: Bytes, at: int, end: int) -> tuple[int, int]:
     """Return the position behind any value, and its kind. What is open is a stack of bits, 1 for an object."""
     depth, objects, kind = 0, 0, NESTED
@@ -270,7 +270,7 @@ def _value(block: Bytes, at: int, end: int) -> tuple[int, int]:
 # ---------------------------------------------------------------- lines
 
 
-@kernel
+@leaf
 def _is_same(block: Bytes, left: int, right: int, size: int) -> bool:
     """Return whether two stretches of a block are equal."""
     for i in range(size):  # noqa: SIM110 (kernels have no generators)
@@ -279,7 +279,7 @@ def _is_same(block: Bytes, left: int, right: int, size: int) -> bool:
     return True
 
 
-@kernel
+@leaf
 def _name_of(block: Bytes, start: int, end: int, names: Places, n_names: int, guess: int) -> int:
     """Return the number of a key among the known ones, `n_names` where it is new. Keys mostly come in one order."""
     size = end - start
@@ -291,7 +291,7 @@ def _name_of(block: Bytes, start: int, end: int, names: Places, n_names: int, gu
     return n_names
 
 
-@kernel
+@leaf
 def _cells_of(
     block: Bytes, at: int, end: int, cells: Places, first: int, names: Places, n_names: int, seen: Places, line: int
 ) -> tuple[int, int, int]:
@@ -338,7 +338,7 @@ def _cells_of(
     return -1, n_cells, n_names
 
 
-@kernel
+@leaf
 def _is_blank(block: Bytes, at: int) -> bool:
     """Return whether nothing but white space follows in a line."""
     while at < len(block) and (block[at] == 32 or 9 <= block[at] <= 13) and block[at] != _NEWLINE:
@@ -346,7 +346,7 @@ def _is_blank(block: Bytes, at: int) -> bool:
     return at == len(block) or block[at] == _NEWLINE
 
 
-@kernel
+@leaf
 def _line_end(block: Bytes, at: int) -> int:
     """Return the position of the next newline, or the end of the block."""
     while at < len(block) and block[at] != _NEWLINE:
@@ -354,7 +354,7 @@ def _line_end(block: Bytes, at: int) -> int:
     return at
 
 
-@kernel
+@leaf
 def _count_lines(block: Bytes) -> int:
     """Return the number of lines of a block, the last one with or without its newline."""
     n_lines, at = 0, 0
@@ -426,7 +426,7 @@ def places_of(rows: Places, cells: Places, name: int) -> Places:
     return places
 
 
-@kernel
+@leaf
 def _put_code_point(data: Bytes, out: int, point: int) -> int:
     """Write one code point in UTF-8, and return the position behind it."""
     if point < 0x80:
@@ -447,7 +447,7 @@ def _put_code_point(data: Bytes, out: int, point: int) -> int:
     return out + 2
 
 
-@kernel
+@leaf
 def _unescape(block: Bytes, at: int, end: int, data: Bytes, out: int) -> int:
     """Write a text without its escapes, and return the position behind it."""
     while at < end:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from auditkit.kernels.compile import kernel
+from auditkit.kernels.compile import kernel, leaf
 from auditkit.kernels.overlap import count_bits
 
 #: Instead of the number of letters, where a text is not ASCII.
@@ -56,7 +56,7 @@ def count_letters(data: NDArray[np.uint8], bounds: NDArray[np.int64]) -> NDArray
     return result
 
 
-@kernel
+@leaf
 def _longest(bounds: NDArray[np.int64]) -> int:
     longest = 0
     for i in range(len(bounds)):
@@ -64,7 +64,7 @@ def _longest(bounds: NDArray[np.int64]) -> int:
     return longest
 
 
-@kernel
+@leaf
 def _is_ascii(data: NDArray[np.uint8], first: Any, last: Any) -> Any:
     every = np.uint8(0)
     for at in range(first, last):
@@ -72,7 +72,7 @@ def _is_ascii(data: NDArray[np.uint8], first: Any, last: Any) -> Any:
     return every < LETTERS
 
 
-@kernel
+@leaf
 def _walk_word(longer: NDArray[np.uint8], c: Any, d: Any, places: NDArray[np.uint64]) -> Any:
     """Return the letters shared in order with a text of one word of bits."""
     state = ALL_BITS
@@ -82,7 +82,7 @@ def _walk_word(longer: NDArray[np.uint8], c: Any, d: Any, places: NDArray[np.uin
     return np.int64(count_bits(~state))
 
 
-@kernel
+@leaf
 def _walk_words(
     longer: NDArray[np.uint8], c: Any, d: Any, places: NDArray[np.uint64], states: NDArray[np.uint64]
 ) -> Any:
@@ -104,7 +104,7 @@ def _walk_words(
     return n
 
 
-@kernel
+@leaf
 def _in_order(
     shorter: NDArray[np.uint8],
     a: Any,

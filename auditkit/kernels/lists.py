@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from auditkit.kernels.compile import kernel
+from auditkit.kernels.compile import kernel, leaf
 
 
 @kernel
@@ -22,7 +22,7 @@ def grown(array: Any, n: int, n_wanted: int) -> Any:
     return result
 
 
-@kernel
+@leaf
 def sort_first(array: NDArray[np.int64], n: int) -> None:
     """Sort the first n values in place (Shell 1959, with the gaps of Knuth 1973: 1, 4, 13, 40, ...)."""
     gap = 1

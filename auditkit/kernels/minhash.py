@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from auditkit.kernels.compile import kernel
+from auditkit.kernels.compile import kernel, leaf
 from auditkit.kernels.hashing import EMPTY_SEQUENCE, extend
 from auditkit.kernels.lists import as_rows, grown, sort_first
 from auditkit.kernels.overlap import SKETCH_WORDS, count_missing, sketch_set
@@ -30,7 +30,7 @@ def permutations(n_permutations: int, seed: int) -> tuple[NDArray[np.uint32], ND
     return odd, generator.randint(0, 1 << 32, n_permutations, dtype=np.uint32)
 
 
-@kernel
+@leaf
 def _mixed(token: Any) -> Any:
     """Return the low half of a token hash as datasketch mixes it: MurmurHash3's 32-bit finalizer, once."""
     value = np.uint32(token & np.uint64(0xFFFFFFFF))
@@ -41,7 +41,7 @@ def _mixed(token: Any) -> Any:
     return np.uint32(value ^ (value >> np.uint32(16)))
 
 
-@kernel
+@leaf
 def _sign(
     tokens: NDArray[np.uint64],
     first: int,
@@ -75,7 +75,7 @@ def signatures(
     return result
 
 
-@kernel
+@leaf
 def _write_band_keys(signature: NDArray[np.uint32], n_rows: int, keys: NDArray[np.uint64]) -> None:
     """Write one key a band, of its number and its n_rows values; the bands side by side, since each step waits."""
     for band in range(len(keys)):
@@ -124,7 +124,7 @@ class MinHashArrays(NamedTuple):
     needed: NDArray[np.int64]
 
 
-@kernel
+@leaf
 def _collect_set(
     tokens: NDArray[np.uint64],
     first: int,
@@ -146,15 +146,19 @@ def _collect_set(
     return n
 
 
-@kernel
+@leaf
 def _gather_texts(
     keys: NDArray[np.uint64],
     table: NDArray[np.uint64],
     maybe: NDArray[np.uint64],
     postings: NDArray[np.int32],
     texts: NDArray[np.int64],
-) -> tuple[int, NDArray[np.int64]]:
-    """Return how many times an item text has one of the keys, and the array that holds the texts, in any order."""
+) -> int:
+    """Write the texts that have one of the keys, once for each, in any order; with more than len(texts), some lack.
+
+    Returns:
+        their number.
+    """
     for key in keys:
         if may_hold(maybe, key):
             ask_for(table, key)
@@ -163,15 +167,14 @@ def _gather_texts(
         entry = find(table, key) if may_hold(maybe, key) else np.int64(-1)
         if entry >= 0:
             start, count = posting_start(entry), n_postings(entry)
-            if n + count > len(texts):
-                texts = grown(texts, n, n + count)
-            for p in range(count):
-                texts[n + p] = postings[start + p]
+            if n + count <= len(texts):
+                for p in range(count):
+                    texts[n + p] = postings[start + p]
             n += count
-    return n, texts
+    return n
 
 
-@kernel
+@leaf
 def _count_members(
     tokens: NDArray[np.uint64],
     first: int,
@@ -187,7 +190,7 @@ def _count_members(
     return n
 
 
-@kernel
+@leaf
 def _keep_close(
     texts: NDArray[np.int64],
     n: int,
@@ -212,6 +215,90 @@ def _keep_close(
     return kept
 
 
+@leaf
+def _add_pairs(
+    row: int,
+    size: int,
+    texts: NDArray[np.int64],
+    n: int,
+    index: MinHashArrays,
+    slots: NDArray[np.uint64],
+    stamps: NDArray[np.int64],
+    found: NDArray[np.int64],
+    n_found: int,
+) -> int:
+    """Append the row, whose set has the stamp row + 1, with those of the n sorted texts that reach the threshold.
+
+    Returns:
+        the number of pairs so far.
+    """
+    _, _, _, item_tokens, item_offsets, _, _, _, _, _, _, needed = index
+    for i in range(n):
+        if i > 0 and texts[i] == texts[i - 1]:
+            continue
+        first, last = item_offsets[texts[i]], item_offsets[texts[i] + 1]
+        if _count_members(item_tokens, first, last, slots, stamps, row + 1) >= needed[size + last - first]:
+            found[2 * n_found], found[2 * n_found + 1] = row, texts[i]
+            n_found += 1
+    return n_found
+
+
+class Scratch(NamedTuple):
+    """Arrays that rows are scanned with, one after another.
+
+    Attributes:
+        slots, stamps: of the row's set (kernels/sets.py).
+        members: its tokens, uint64.
+        sketch: of it, uint64 [1, SKETCH_WORDS].
+        signature, keys: of it, uint32 and uint64.
+    """
+
+    slots: NDArray[np.uint64]
+    stamps: NDArray[np.int64]
+    members: NDArray[np.uint64]
+    sketch: NDArray[np.uint64]
+    signature: NDArray[np.uint32]
+    keys: NDArray[np.uint64]
+
+
+@leaf
+def _scan_on(
+    tokens: NDArray[np.uint64],
+    offsets: NDArray[np.int64],
+    index: MinHashArrays,
+    row: int,
+    last_row: int,
+    scratch: Scratch,
+    texts: NDArray[np.int64],
+    found: NDArray[np.int64],
+    n_found: int,
+) -> tuple[int, int, int]:
+    """Append the pairs of rows [row, last_row), as far as there is room.
+
+    Returns:
+        the first row that was not done, the number of pairs so far, and the texts of that row, for all of which `texts`
+        and `found` must have room.
+    """
+    table, maybe, postings, _, item_offsets, item_sketches, multipliers, increments, n_bands, fewest, most, needed = (
+        index
+    )
+    slots, stamps, members, sketch, signature, keys = scratch
+    while row < last_row:
+        size = _collect_set(tokens, offsets[row], offsets[row + 1], most, slots, stamps, row + 1, members)
+        if fewest <= size <= most:
+            _sign(members, 0, size, multipliers, increments, signature)
+            _write_band_keys(signature, len(signature) // n_bands, keys)
+            n = _gather_texts(keys, table, maybe, postings, texts)
+            if n > len(texts) or 2 * (n_found + n) > len(found):
+                return row, n_found, n
+            sketch_set(members, 0, size, sketch, 0)
+            n = _keep_close(texts, n, size, sketch, item_offsets, item_sketches, needed)
+            sort_first(texts, n)
+            n_found = _add_pairs(row, size, texts, n, index, slots, stamps, found, n_found)
+        row += 1
+    return row, n_found, 0
+
+
 @kernel
 def scan_sets(
     tokens: NDArray[np.uint64], offsets: NDArray[np.int64], index: MinHashArrays, first_row: int, last_row: int
@@ -223,32 +310,24 @@ def scan_sets(
     Returns:
         int64 of shape [n, 2]: row and item text, sorted.
     """
-    table, maybe, postings, item_tokens, item_offsets, item_sketches = index[:6]
-    multipliers, increments, n_bands, fewest, most, needed = index[6:]
-    slots, stamps = make_set(most + 1)
-    members, sketch = np.empty(most + 1, np.uint64), np.empty((1, SKETCH_WORDS), np.uint64)
-    signature, keys = np.empty(len(multipliers), np.uint32), np.empty(n_bands, np.uint64)
-    texts, found, n_found = np.empty(256, np.int64), np.empty(512, np.int64), 0
-    for row in range(first_row, last_row):
-        size = _collect_set(tokens, offsets[row], offsets[row + 1], most, slots, stamps, row + 1, members)
-        if size < fewest or size > most:
-            continue
-        _sign(members, 0, size, multipliers, increments, signature)
-        _write_band_keys(signature, len(signature) // n_bands, keys)
-        n, texts = _gather_texts(keys, table, maybe, postings, texts)
-        sketch_set(members, 0, size, sketch, 0)
-        n = _keep_close(texts, n, size, sketch, item_offsets, item_sketches, needed)
-        sort_first(texts, n)
-        for i in range(n):
-            if i > 0 and texts[i] == texts[i - 1]:
-                continue
-            first, last = item_offsets[texts[i]], item_offsets[texts[i] + 1]
-            if _count_members(item_tokens, first, last, slots, stamps, row + 1) < needed[size + last - first]:
-                continue
-            if 2 * n_found == len(found):
-                found = grown(found, 2 * n_found, 2 * n_found + 2)
-            found[2 * n_found], found[2 * n_found + 1] = row, texts[i]
-            n_found += 1
+    slots, stamps = make_set(index.most + 1)
+    scratch = Scratch(
+        slots,
+        stamps,
+        np.empty(index.most + 1, np.uint64),
+        np.empty((1, SKETCH_WORDS), np.uint64),
+        np.empty(len(index.multipliers), np.uint32),
+        np.empty(index.n_bands, np.uint64),
+    )
+    texts, found, n_found, row = np.empty(256, np.int64), np.empty(4096, np.int64), 0, first_row
+    while row < last_row:
+        row, n_found, n_texts = _scan_on(tokens, offsets, index, row, last_row, scratch, texts, found, n_found)
+        # The row is done again: its set must be new.
+        stamps[:] = 0
+        if n_texts > len(texts):
+            texts = grown(texts, 0, n_texts)
+        if 2 * (n_found + n_texts) > len(found):
+            found = grown(found, 2 * n_found, 2 * (n_found + n_texts))
     return as_rows(found, n_found, 2)
 
 

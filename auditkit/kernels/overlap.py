@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from auditkit.kernels.compile import kernel
+from auditkit.kernels.compile import kernel, leaf
 
 #: 512 bits are one cache line; measured, 256 let twice as many pairs through.
 SKETCH_WORDS = 8
@@ -25,7 +25,7 @@ N_SHARED = 64 * SKETCH_WORDS - N_COMMON
 REPEATED = 97
 
 
-@kernel
+@leaf
 def _bit(word: Any, occurrence: Any) -> Any:
     """Return the bit of the n-th occurrence of a word, counted from 1."""
     # Unsigned and of 32 bits, the remainder is a multiplication; no branch, which would be foretold wrongly.
@@ -34,7 +34,7 @@ def _bit(word: Any, occurrence: Any) -> Any:
     return np.int64(word) if is_common else shared_bit
 
 
-@kernel
+@leaf
 def sketch_words(
     words: NDArray[np.int32],
     first: int,
@@ -71,7 +71,7 @@ def sketch_texts(words: NDArray[np.int32], offsets: NDArray[np.int64], n_words: 
     return sketches
 
 
-@kernel
+@leaf
 def sketch_set(tokens: NDArray[np.uint64], first: int, last: int, sketches: NDArray[np.uint64], text: int) -> None:
     """Write a sketch of the set of token hashes tokens[first:last] into sketches[text]: equal tokens have one bit."""
     for i in range(SKETCH_WORDS):
@@ -90,7 +90,7 @@ def sketch_sets(tokens: NDArray[np.uint64], offsets: NDArray[np.int64]) -> NDArr
     return sketches
 
 
-@kernel
+@leaf
 def count_bits(word: Any) -> Any:
     """Return the number of set bits (Warren, Hacker's Delight, 5-1; compilers turn it into one instruction)."""
     word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
@@ -99,7 +99,7 @@ def count_bits(word: Any) -> Any:
     return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
 
 
-@kernel
+@leaf
 def count_missing(sketches: NDArray[np.uint64], text: Any, others: NDArray[np.uint64], other: Any) -> Any:
     """Return the number of bits of sketches[text] that others[other] lacks."""
     n = np.uint64(0)
@@ -108,7 +108,7 @@ def count_missing(sketches: NDArray[np.uint64], text: Any, others: NDArray[np.ui
     return np.int64(n)
 
 
-@kernel
+@leaf
 def count_shared(
     words: NDArray[np.int32],
     low: int,

@@ -4,7 +4,8 @@ The index is a walk of growing grams in one hash table: an entry says which item
 seed is longer. All places of a row are walked side by side, one token further at a time, so that no look-up waits for
 another.
 
-Functions called for each row take plain arrays: to take one out of a tuple costs an atomic count of references.
+All that is called for each row makes no array (see kernels/compile.py, leaf): where the room that it is given does not
+suffice it says so.
 """
 
 from __future__ import annotations
@@ -14,9 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from auditkit.kernels.compile import kernel
+from auditkit.kernels.compile import leaf
 from auditkit.kernels.hashing import EMPTY_SEQUENCE, extend
-from auditkit.kernels.lists import grown
 from auditkit.kernels.prefetch import prefetch
 from auditkit.kernels.table import ask_for, find, is_marked, may_hold, n_postings, posting_start
 
@@ -50,17 +50,21 @@ class SeedArrays(NamedTuple):
     item_sketches: NDArray[np.uint64]
 
 
-@kernel
+@leaf
 def _add_hits(entry: Any, place: int, postings: NDArray[np.int64], hits: NDArray[np.int64], n: int) -> int:
-    """Append the hits of an entry found at a place of the row, as text << 32 | diagonal; return their number so far."""
+    """Write the hits of an entry found at a place of the row behind the first n, where there is room.
+
+    A hit is text << 32 | diagonal. Returns the number of hits of the entry.
+    """
     start, shift = posting_start(entry), place + DIAGONAL_SHIFT
     count: int = n_postings(entry)
-    for p in range(count):
-        hits[n + p] = postings[start + p] + shift
-    return n + count
+    if n + count <= len(hits):
+        for p in range(count):
+            hits[n + p] = postings[start + p] + shift
+    return count
 
 
-@kernel
+@leaf
 def _start_grams(
     tokens: NDArray[np.uint64], begin: int, end: int, places: NDArray[np.int64], grams: NDArray[np.uint64]
 ) -> int:
@@ -70,7 +74,7 @@ def _start_grams(
     return end - begin
 
 
-@kernel
+@leaf
 def _grow_grams(
     tokens: NDArray[np.uint64],
     begin: int,
@@ -90,7 +94,7 @@ def _grow_grams(
     return n_grown
 
 
-@kernel
+@leaf
 def _keep_likely(maybe: NDArray[np.uint64], places: NDArray[np.int64], grams: NDArray[np.uint64], n: int) -> int:
     """Move the grams that may be in the index to the front; return their number."""
     kept = 0
@@ -101,7 +105,7 @@ def _keep_likely(maybe: NDArray[np.uint64], places: NDArray[np.int64], grams: ND
     return kept
 
 
-@kernel
+@leaf
 def _look_up(
     table: NDArray[np.uint64],
     postings: NDArray[np.int64],
@@ -111,11 +115,11 @@ def _look_up(
     n_grams: int,
     hits: NDArray[np.int64],
     n: int,
-) -> tuple[int, int, NDArray[np.int64]]:
-    """Append the hits of the first n_grams grams; move those that go on to the front.
+) -> tuple[int, int]:
+    """Append the hits of the first n_grams grams, as far as there is room; move those that go on to the front.
 
     Returns:
-        the number of hits so far, that of grams that go on, and the array of hits.
+        the number of hits so far, those without room included, and that of grams that go on.
     """
     for i in range(n_grams):
         ask_for(table, grams[i])
@@ -129,16 +133,13 @@ def _look_up(
     n_alive = 0
     for i in range(n_found):
         place, gram, entry = places[i], grams[i], entries[i]
-        n_wanted = n + n_postings(entry)
-        if n_wanted > len(hits):
-            hits = grown(hits, n, n_wanted)
-        n = _add_hits(entry, place, postings, hits, n)
+        n += _add_hits(entry, place, postings, hits, n)
         places[n_alive], grams[n_alive] = place, gram
         n_alive += is_marked(entry)
-    return n, n_alive, hits
+    return n, n_alive
 
 
-@kernel
+@leaf
 def gather_hits(
     tokens: NDArray[np.uint64],
     begin: int,
@@ -150,22 +151,22 @@ def gather_hits(
     grams: NDArray[np.uint64],
     entries: NDArray[np.int64],
     hits: NDArray[np.int64],
-) -> tuple[int, NDArray[np.int64]]:
-    """Return the number of seed hits of the row tokens[begin:end], and the array that holds them.
+) -> int:
+    """Write the seed hits of the row tokens[begin:end] and return their number; with more than len(hits), some lack.
 
     Args:
         tokens, begin, end: the row.
         table, maybe, postings: see SeedArrays.
         places, grams, entries: scratch, at least as long as the row.
-        hits: scratch of any length; a longer one comes back where it does not suffice.
+        hits: where they go.
     """
     n_grams = _keep_likely(maybe, places, grams, _start_grams(tokens, begin, end, places, grams))
-    n, _, hits = _look_up(table, postings, places, grams, entries, n_grams, hits, 0)
+    n, _ = _look_up(table, postings, places, grams, entries, n_grams, hits, 0)
     # Whether or not one token is a seed, longer grams may begin with it.
     n_alive, size = _start_grams(tokens, begin, end, places, grams), 1
     while n_alive > 0:
         n_grown = _grow_grams(tokens, begin, end, size, places, grams, n_alive)
         n_grams = _keep_likely(maybe, places, grams, n_grown)
-        n, n_alive, hits = _look_up(table, postings, places, grams, entries, n_grams, hits, n)
+        n, n_alive = _look_up(table, postings, places, grams, entries, n_grams, hits, n)
         size += 1
-    return n, hits
+    return n

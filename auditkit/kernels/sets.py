@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from auditkit.kernels.compile import kernel
+from auditkit.kernels.compile import kernel, leaf
 
 
 @kernel
@@ -22,7 +22,7 @@ def make_set(n_tokens: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     return np.empty(n_slots, np.uint64), np.zeros(n_slots, np.int64)
 
 
-@kernel
+@leaf
 def _slot(token: Any, slots: NDArray[np.uint64], stamps: NDArray[np.int64], stamp: int) -> Any:
     """Return the slot that holds a token, or the free one where it would stand."""
     mask = np.uint64(len(slots) - 1)
@@ -32,7 +32,7 @@ def _slot(token: Any, slots: NDArray[np.uint64], stamps: NDArray[np.int64], stam
     return at
 
 
-@kernel
+@leaf
 def add_token(token: Any, slots: NDArray[np.uint64], stamps: NDArray[np.int64], stamp: int) -> bool:
     """Put a token into the set of this stamp; return whether it is new there."""
     at = _slot(token, slots, stamps, stamp)
@@ -41,13 +41,13 @@ def add_token(token: Any, slots: NDArray[np.uint64], stamps: NDArray[np.int64], 
     return is_new
 
 
-@kernel
+@leaf
 def has_token(token: Any, slots: NDArray[np.uint64], stamps: NDArray[np.int64], stamp: int) -> bool:
     """Return whether the set of this stamp holds a token."""
     return bool(stamps[_slot(token, slots, stamps, stamp)] == stamp)
 
 
-@kernel
+@leaf
 def longest_text(offsets: NDArray[np.int64], first: int, last: int) -> int:
     """Return the most tokens that one of the texts [first, last) has."""
     longest = 0

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from auditkit.kernels.compile import kernel
+from auditkit.kernels.compile import kernel, leaf
 from auditkit.kernels.table import may_hold
 from auditkit.kernels.utf8 import code_point
 
@@ -121,7 +121,7 @@ def longest_runs(
     return runs
 
 
-@kernel
+@leaf
 def _is_code(text: NDArray[np.uint8], at: Any, length: Any) -> Any:
     """Return whether a token is a byte in hexadecimal digits: 4a, x4a or 0x4a."""
     is_bare = length == 2
@@ -129,7 +129,7 @@ def _is_code(text: NDArray[np.uint8], at: Any, length: Any) -> Any:
     return (is_bare or is_marked) and _is_hex(text[at + length - 2]) and _is_hex(text[at + length - 1])
 
 
-@kernel
+@leaf
 def _has_digit(text: NDArray[np.uint8], at: Any, length: Any) -> Any:
     found = False
     for i in range(at, at + np.uintp(length)):
@@ -137,7 +137,7 @@ def _has_digit(text: NDArray[np.uint8], at: Any, length: Any) -> Any:
     return found
 
 
-@kernel
+@leaf
 def _is_hex(byte: Any) -> Any:
     return (_ZERO <= byte <= _NINE) or (_A <= byte <= _F)
 

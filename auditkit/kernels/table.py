@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from auditkit.kernels.compile import kernel
+from auditkit.kernels.compile import kernel, leaf
 from auditkit.kernels.prefetch import prefetch
 
 #: Marks a free slot. A key that hashes to it is moved to 1, on both sides alike.
@@ -21,18 +21,18 @@ LOW_HALF = np.uint64(0xFFFFFFFF)
 HALF = np.uint64(32)
 
 
-@kernel
+@leaf
 def _slot_key(key: Any) -> Any:
     return key if key != FREE else np.uint64(1)
 
 
-@kernel
+@leaf
 def _first_slot(key: Any, n_slots: int) -> Any:
     """Return the slot from which a key is looked for: the high half of its bits, scaled to the number of slots."""
     return ((key >> HALF) * np.uint64(n_slots)) >> HALF
 
 
-@kernel
+@leaf
 def _next_slot(at: Any, n_slots: int) -> Any:
     return at + np.uint64(1) if at + np.uint64(1) < np.uint64(n_slots) else np.uint64(0)
 
@@ -54,7 +54,7 @@ def build_table(keys: NDArray[np.uint64], values: NDArray[np.int64]) -> NDArray[
     return table
 
 
-@kernel
+@leaf
 def find(table: NDArray[np.uint64], key: Any) -> Any:
     """Return the value stored for `key`, or -1."""
     wanted = _slot_key(key)
@@ -66,7 +66,7 @@ def find(table: NDArray[np.uint64], key: Any) -> Any:
     return np.int64(-1)
 
 
-@kernel
+@leaf
 def ask_for(table: NDArray[np.uint64], key: Any) -> None:
     """Ask for the memory that `find` will look at first."""
     prefetch(table, np.int64(_first_slot(_slot_key(key), len(table))))
@@ -100,7 +100,7 @@ def build_filter(keys: NDArray[np.uint64], bits_a_key: int = BITS_A_KEY) -> NDAr
     return words
 
 
-@kernel
+@leaf
 def may_hold(words: NDArray[np.uint64], key: Any) -> Any:
     """Return False where no key of the filter equals `key`."""
     word = words[(key >> WORD_SHIFT) & np.uint64(len(words) - 1)]
@@ -122,19 +122,19 @@ def pack_entries(starts: NDArray[np.int64], is_marked: NDArray[np.bool_]) -> NDA
     return entries
 
 
-@kernel
+@leaf
 def posting_start(entry: Any) -> Any:
     """Return the first posting of an entry."""
     return entry >> 32
 
 
-@kernel
+@leaf
 def n_postings(entry: Any) -> Any:
     """Return the number of postings of an entry."""
     return (entry >> 1) & COUNT_MASK
 
 
-@kernel
+@leaf
 def is_marked(entry: Any) -> Any:
     """Return the mark of an entry, 0 or 1."""
     return entry & 1

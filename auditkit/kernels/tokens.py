@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from auditkit.kernels.compile import kernel
+from auditkit.kernels.compile import kernel, leaf
 from auditkit.kernels.hashing import FNV_OFFSET, FNV_PRIME, finish
 from auditkit.kernels.utf8 import ONE, ZERO, code_point
 
@@ -59,7 +59,7 @@ def count_ascii(
     return n_tokens, n_bytes, is_ascii
 
 
-@kernel
+@leaf
 def fill_ascii(
     data: NDArray[np.uint8],
     offsets: NDArray[np.int64],
@@ -94,7 +94,7 @@ def fill_ascii(
             token += ONE
 
 
-@kernel
+@leaf
 def _next_token(data: NDArray[np.uint8], at: Any, end: Any, classes: NDArray[np.uint8]) -> tuple[Any, Any, Any]:
     """Return the bounds and the class of the first token in data[at:end]; the class is SEPARATOR if there is none."""
     while at < end:
@@ -108,7 +108,7 @@ def _next_token(data: NDArray[np.uint8], at: Any, end: Any, classes: NDArray[np.
     return at, at, np.uint8(SEPARATOR)
 
 
-@kernel
+@leaf
 def _word_end(data: NDArray[np.uint8], at: Any, end: Any, classes: NDArray[np.uint8]) -> Any:
     while at < end:
         point, width = code_point(data, at)
@@ -141,7 +141,7 @@ def count_tokens(
     return n_tokens, n_bytes
 
 
-@kernel
+@leaf
 def fill_tokens(
     data: NDArray[np.uint8],
     offsets: NDArray[np.int64],
@@ -176,7 +176,7 @@ def fill_tokens(
             start, stop, kind = _next_token(data, stop, end, classes)
 
 
-@kernel
+@leaf
 def hash_bytes(data: NDArray[np.uint8]) -> Any:
     """Return token_hash of one token's UTF-8 bytes."""
     value = FNV_OFFSET

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from auditkit.kernels.compile import kernel
+from auditkit.kernels.compile import leaf
 
 ZERO, ONE, TWO, THREE, FOUR = np.uintp(0), np.uintp(1), np.uintp(2), np.uintp(3), np.uintp(4)
 
 
-@kernel
+@leaf
 def code_point(data: NDArray[np.uint8], at: Any) -> tuple[Any, Any]:
     """Return the code point at byte `at` of valid UTF-8, and its length in bytes, both uintp."""
     first = np.uint32(data[at])

@@ -6,12 +6,12 @@ are counted out.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from auditkit.kernels.compile import kernel
+from auditkit.kernels.compile import kernel, leaf
 from auditkit.kernels.lists import as_rows, grown, sort_first
 from auditkit.kernels.overlap import SKETCH_WORDS, count_missing, count_shared, sketch_words
 from auditkit.kernels.prefetch import prefetch
@@ -29,7 +29,31 @@ HALF_SEEDS = 4
 LONG_ITEM = 64
 
 
-@kernel
+#: Values of a candidate, see scan_rows.
+COLUMNS = 5
+
+
+class Scratch(NamedTuple):
+    """Arrays that rows are scanned with, one after another.
+
+    Attributes:
+        places, grams, entries: see seeds.gather_hits.
+        words: word numbers of a row, int32 as long as the longest row.
+        sketch: of a row, uint64 [1, SKETCH_WORDS].
+        crowds: hits a counter, int64 [N_CROWDS].
+        counts: one 0 a word number, int32.
+    """
+
+    places: NDArray[np.int64]
+    grams: NDArray[np.uint64]
+    entries: NDArray[np.int64]
+    words: NDArray[np.int32]
+    sketch: NDArray[np.uint64]
+    crowds: NDArray[np.int64]
+    counts: NDArray[np.int32]
+
+
+@leaf
 def is_candidate(shared: int, n_item: int, n_window: int, n_hits: int) -> bool:
     """Return whether a window shares enough: over half of the item, a stretch of it, or most of a short row with it.
 
@@ -44,13 +68,13 @@ def is_candidate(shared: int, n_item: int, n_window: int, n_hits: int) -> bool:
     return is_stretch | (has_seeds & (is_half | is_part))
 
 
-@kernel
+@leaf
 def _slack(n_item: Any) -> Any:
     """Return how far diagonals of one copy may lie apart, and how far a window reaches beyond its hits."""
     return max(4, n_item // 3)
 
 
-@kernel
+@leaf
 def _window(first_hit: Any, last_hit: Any, n_item: int, n_row: int) -> tuple[Any, Any]:
     """Return the first and last token (half open) of the window around hits, given those of least and most diagonal."""
     low = (first_hit & LOW_HALF) - DIAGONAL_SHIFT - _slack(n_item)
@@ -62,13 +86,13 @@ def _window(first_hit: Any, last_hit: Any, n_item: int, n_row: int) -> tuple[Any
 N_CROWDS = 1024
 
 
-@kernel
+@leaf
 def _crowd(hit: Any) -> Any:
     """Return the counter of a hit's text."""
     return (hit >> 32) & (N_CROWDS - 1)
 
 
-@kernel
+@leaf
 def drop_hopeless(
     hits: NDArray[np.int64],
     n: int,
@@ -104,7 +128,7 @@ def drop_hopeless(
     return kept
 
 
-@kernel
+@leaf
 def _group_end(hits: NDArray[np.int64], first: int, n: int, slack: int) -> int:
     """Return the end of the group of sorted hits[first:n]: of one text, without a jump of its diagonals.
 
@@ -116,7 +140,7 @@ def _group_end(hits: NDArray[np.int64], first: int, n: int, slack: int) -> int:
     return end
 
 
-@kernel
+@leaf
 def _find_words(
     tokens: NDArray[np.uint64],
     begin: int,
@@ -131,7 +155,7 @@ def _find_words(
         words[i] = number if number >= 0 else unknown
 
 
-@kernel
+@leaf
 def _add_windows(
     hits: NDArray[np.int64],
     n: int,
@@ -143,10 +167,10 @@ def _add_windows(
     counts: NDArray[np.int32],
     found: NDArray[np.int64],
     n_found: int,
-) -> tuple[int, NDArray[np.int64]]:
-    """Append the candidates among the windows of a row's sorted hits; return their number so far, and their array.
+) -> int:
+    """Append the candidates among the windows of a row's sorted hits, n at most; return their number so far.
 
-    Candidates lie one after another in a flat array, of five values each.
+    Candidates lie one after another in a flat array, of COLUMNS values each.
     """
     for at in range(n):
         prefetch(item_words, item_offsets[hits[at] >> 32])
@@ -158,40 +182,73 @@ def _add_windows(
         low, high = _window(hits[at], hits[end - 1], last - first, n_row)
         shared = count_shared(words, low, high, item_words, first, last, counts)
         if is_candidate(shared, last - first, high - low, end - at):
-            cell = 5 * n_found
-            if cell + 5 > len(found):
-                found = grown(found, cell, cell + 5)
+            cell = COLUMNS * n_found
             found[cell], found[cell + 1], found[cell + 2] = row, text, low
             found[cell + 3], found[cell + 4] = high, shared
             n_found += 1
         at = end
-    return n_found, found
+    return n_found
+
+
+@leaf
+def _scan_on(
+    tokens: NDArray[np.uint64],
+    offsets: NDArray[np.int64],
+    index: SeedArrays,
+    row: int,
+    last_row: int,
+    scratch: Scratch,
+    hits: NDArray[np.int64],
+    found: NDArray[np.int64],
+    n_found: int,
+) -> tuple[int, int, int]:
+    """Append the candidates of rows [row, last_row), as far as there is room.
+
+    Returns:
+        the first row that was not done, the number of candidates so far, and the hits of that row, for all of which
+        `hits` and `found` must have room.
+    """
+    table, maybe, postings, vocabulary, n_words, item_words, item_offsets, item_sketches = index
+    places, grams, entries, words, sketch, crowds, counts = scratch
+    while row < last_row:
+        begin, n_row = offsets[row], offsets[row + 1] - offsets[row]
+        n = gather_hits(tokens, begin, begin + n_row, table, maybe, postings, places, grams, entries, hits)
+        if n > len(hits) or COLUMNS * (n_found + n) > len(found):
+            return row, n_found, n
+        if n > 0:
+            _find_words(tokens, begin, begin + n_row, vocabulary, n_words, words)
+            sketch_words(words, 0, n_row, counts, sketch, 0)
+            n = drop_hopeless(hits, n, n_row, item_offsets, item_sketches, sketch, crowds)
+            sort_first(hits, n)
+            n_found = _add_windows(hits, n, row, words, n_row, item_words, item_offsets, counts, found, n_found)
+        row += 1
+    return row, n_found, 0
 
 
 @kernel
 def scan_rows(
     tokens: NDArray[np.uint64], offsets: NDArray[np.int64], index: SeedArrays, first_row: int, last_row: int
 ) -> NDArray[np.int64]:
-    """Return candidates of rows [first_row, last_row): int64 of shape [n, 5].
+    """Return candidates of rows [first_row, last_row): int64 of shape [n, COLUMNS].
 
     Columns: row, item text, first and last token of the window (half open), tokens shared with the item. Sorted by row
     and text. Threads may scan with one index at once: all scratch is made here.
     """
-    table, maybe, postings, vocabulary, n_words, item_words, item_offsets, item_sketches = index
     longest = longest_text(offsets, first_row, last_row)
-    places, grams, entries = np.empty(longest, np.int64), np.empty(longest, np.uint64), np.empty(longest, np.int64)
-    words = np.empty(longest, np.int32)
-    sketch, crowds = np.empty((1, SKETCH_WORDS), np.uint64), np.zeros(N_CROWDS, np.int64)
-    counts = np.zeros(n_words + 1, np.int32)
-    hits, found, n_found = np.empty(1024, np.int64), np.empty(1024, np.int64), 0
-    for row in range(first_row, last_row):
-        begin, n_row = offsets[row], offsets[row + 1] - offsets[row]
-        n, hits = gather_hits(tokens, begin, begin + n_row, table, maybe, postings, places, grams, entries, hits)
-        if n == 0:
-            continue
-        _find_words(tokens, begin, begin + n_row, vocabulary, n_words, words)
-        sketch_words(words, 0, n_row, counts, sketch, 0)
-        n = drop_hopeless(hits, n, n_row, item_offsets, item_sketches, sketch, crowds)
-        sort_first(hits, n)
-        n_found, found = _add_windows(hits, n, row, words, n_row, item_words, item_offsets, counts, found, n_found)
-    return as_rows(found, n_found, 5)
+    scratch = Scratch(
+        np.empty(longest, np.int64),
+        np.empty(longest, np.uint64),
+        np.empty(longest, np.int64),
+        np.empty(longest, np.int32),
+        np.empty((1, SKETCH_WORDS), np.uint64),
+        np.zeros(N_CROWDS, np.int64),
+        np.zeros(index.n_words + 1, np.int32),
+    )
+    hits, found, n_found, row = np.empty(1024, np.int64), np.empty(COLUMNS * 4096, np.int64), 0, first_row
+    while row < last_row:
+        row, n_found, n_hits = _scan_on(tokens, offsets, index, row, last_row, scratch, hits, found, n_found)
+        if n_hits > len(hits):
+            hits = grown(hits, 0, n_hits)
+        if COLUMNS * (n_found + n_hits) > len(found):
+            found = grown(found, COLUMNS * n_found, COLUMNS * (n_found + n_hits))
+    return as_rows(found, n_found, COLUMNS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -45,6 +46,8 @@ def run_local(job: Job[P, S, R], pieces: Sequence[P], workers: int) -> Iterator[
     before are yielded first, so that they need not be computed again; then the error is raised.
     """
     shards = ((piece, shard) for piece in pieces for shard in job.read(piece))
+    # What is there now stays to the end: the collector need not walk the modules and the index again and again.
+    gc.freeze()
     pending: deque[tuple[P, Future[R]]] = deque()
     pool = ThreadPoolExecutor(workers, "auditkit-scan")
     try:
@@ -62,6 +65,7 @@ def run_local(job: Job[P, S, R], pieces: Sequence[P], workers: int) -> Iterator[
             yield piece, future.result()
         raise
     finally:
+        gc.unfreeze()
         pool.shutdown(wait=True, cancel_futures=True)
 
 

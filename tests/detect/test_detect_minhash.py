@@ -185,3 +185,11 @@ def test_signatures_go_to_datasketch_and_stand_beside_its_own() -> None:
     assert 0.7 < moved.jaccard(theirs) < 1.0
     moved.update(b"tomorrow")  # it can be added to, with the same hash function
     assert moved.jaccard(theirs) == 1.0
+
+
+def test_rows_with_thousands_of_pairs_lose_none() -> None:
+    words = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta"]
+    # The scratch array of 256 texts grows, and that of 2,048 pairs in mid-scan: that row is done again.
+    parts = [" ".join([*words[i % 8 :], *words[: i % 8], f"w{i}"]) for i in range(300)]
+    found = scanned(MinHashDetector(), parts, [" ".join(words)] * 20 + ["other words"] + [" ".join(words[::-1])])
+    assert found == [(row, text) for row in [*range(20), 21] for text in range(300)]

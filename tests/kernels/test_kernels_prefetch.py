@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 import pytest
 
-from auditkit.kernels.compile import kernel
 from auditkit.kernels.prefetch import prefetch
 
 
-@kernel
+@numba.njit  # not cached: of a kernel from the cache there is no code to look at
 def ask(array: object, index: int) -> None:
     prefetch(array, index)
 
