@@ -19,6 +19,26 @@ class Grid:
     n_text: int = 1
 
 
+@dataclass(frozen=True)
+class Block:
+    """A table and its caption; one that is folded is opened by a click where a view can."""
+
+    grid: Grid
+    caption: str = ""
+    is_folded: bool = False
+
+
+@dataclass(frozen=True)
+class Section:
+    """A titled part: points to read first, figures by name, tables, notes below."""
+
+    title: str
+    points: tuple[str, ...] = ()
+    figures: tuple[str, ...] = ()
+    blocks: tuple[Block, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
 def benchmarks(report: AuditReport) -> Grid:
     """Return the main table: a row for each benchmark."""
     tiers = phrases.tiers_shown(report)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 
 from auditkit.report import study_figures, study_sections, study_svg
-from auditkit.report.grids import Grid
+from auditkit.report.grids import Block, Grid, Section
 from auditkit.report.page import bullets, document, esc, folded, paragraph, section
-from auditkit.report.study_sections import Block, Section
 from auditkit.study_records.results import StudyResult
 
 _STYLE = (

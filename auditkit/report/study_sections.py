@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from auditkit.report import study_benchmarks as benchmarks
 from auditkit.report import study_grids as grids
 from auditkit.report import study_ledger as ledger
 from auditkit.report import study_words as words
-from auditkit.report.grids import Grid
+from auditkit.report.grids import Block, Grid, Section
 from auditkit.report.phrases import count, counted
 from auditkit.report.study_mapping import flattened, of_mapping
 from auditkit.study_records.results import POINTS, Estimate, StudyResult
@@ -25,26 +24,6 @@ ASKED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("results across policies and thresholds", ("threshold", "operating point", "across")),
     ("capability and policy agreement, separately", ("capability", "separate")),
 )
-
-
-@dataclass(frozen=True)
-class Block:
-    """A table and its caption; one that is folded is opened by a click where a view can."""
-
-    grid: Grid
-    caption: str = ""
-    is_folded: bool = False
-
-
-@dataclass(frozen=True)
-class Section:
-    """A titled part: points to read first, figures by name, tables, notes below."""
-
-    title: str
-    points: tuple[str, ...] = ()
-    figures: tuple[str, ...] = ()
-    blocks: tuple[Block, ...] = ()
-    notes: tuple[str, ...] = ()
 
 
 def sections(result: StudyResult) -> tuple[Section, ...]:

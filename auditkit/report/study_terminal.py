@@ -60,7 +60,7 @@ def _ranges(result: StudyResult, console: Console) -> None:
         for r in result.ranges
         if r.point == "native"
     ]
-    _table(console, "Ranges across arms, at native 0.5", headers, rows)
+    titled_table(console, "Ranges across arms, at native 0.5", headers, rows)
 
 
 def _arms(result: StudyResult, console: Console) -> None:
@@ -88,12 +88,12 @@ def _arms(result: StudyResult, console: Console) -> None:
         for arm in arms
     ]
     names = [policy.name for policy in result.settings.policies]
-    _table(console, f"Arms: test split, native 0.5; A is {names[0]}, B is {names[1]}", headers, rows[:_N_ARMS])
+    titled_table(console, f"Arms: test split, native 0.5; A is {names[0]}, B is {names[1]}", headers, rows[:_N_ARMS])
     if len(rows) > _N_ARMS:
         console.print(plain(f"and {count(len(rows) - _N_ARMS)} more arms in study.md"))
 
 
-def _table(console: Console, title: str, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def titled_table(console: Console, title: str, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table whose first column takes the room that the others leave, and is folded into it."""
     if not rows:
         return
