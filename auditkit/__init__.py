@@ -17,11 +17,14 @@ if TYPE_CHECKING:
     from auditkit.read import open_benchmarks, open_pool, parse_label
     from auditkit.records import AuditReport, Benchmark, LabelRule, Pool, ReadSettings
     from auditkit.report.as_json import load as load_report
+    from auditkit.report.inspection import Inspection
     from auditkit.report.labels import LabelReport
     from auditkit.split import SplitResult, SplitSettings
     from auditkit.stories.audit import audit
     from auditkit.stories.decontaminate import decontaminate
     from auditkit.stories.families import pool_families
+    from auditkit.stories.inspect import inspect_pool
+    from auditkit.stories.inspect_settings import InspectSettings
     from auditkit.stories.labels import label_report
     from auditkit.stories.merge import merge
     from auditkit.stories.near import FamilySettings
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from auditkit.stories.split import PoolSplit, split_pool
     from auditkit.stories.study import study
     from auditkit.stories.study_file import load_study
+    from auditkit.stories.upstream import Upstream
     from auditkit.verify.rules import Rules, default_rules, load_rules
 
 __all__ = [
@@ -39,6 +43,8 @@ __all__ = [
     "AuditkitError",
     "Benchmark",
     "FamilySettings",
+    "InspectSettings",
+    "Inspection",
     "LabelReport",
     "LabelRule",
     "Pool",
@@ -49,11 +55,13 @@ __all__ = [
     "RunSettings",
     "SplitResult",
     "SplitSettings",
+    "Upstream",
     "audit",
     "audit_shard",
     "decontaminate",
     "default_rules",
     "evaluate",
+    "inspect_pool",
     "label_report",
     "load_report",
     "load_rules",
@@ -74,6 +82,8 @@ _HOMES = {
     "AuditkitError": "auditkit.errors",
     "Benchmark": "auditkit.records",
     "FamilySettings": "auditkit.stories.near",
+    "InspectSettings": "auditkit.stories.inspect_settings",
+    "Inspection": "auditkit.report.inspection",
     "LabelReport": "auditkit.report.labels",
     "LabelRule": "auditkit.records",
     "Pool": "auditkit.records",
@@ -84,11 +94,13 @@ _HOMES = {
     "RunSettings": "auditkit.stories.settings",
     "SplitResult": "auditkit.split",
     "SplitSettings": "auditkit.split",
+    "Upstream": "auditkit.stories.upstream",
     "audit": "auditkit.stories.audit",
     "audit_shard": "auditkit.stories.shards",
     "decontaminate": "auditkit.stories.decontaminate",
     "default_rules": "auditkit.verify.rules",
     "evaluate": "auditkit.evaluate:evaluate",
+    "inspect_pool": "auditkit.stories.inspect",
     "label_report": "auditkit.stories.labels",
     "load_report": "auditkit.report.as_json:load",
     "load_rules": "auditkit.verify.rules",

@@ -102,6 +102,51 @@ ITEM_RESULTS: Schema = {
     "leaked_through": pl.List(pl.String()),  # pools of the chain that hold it, "pool" the audited one; null without
 }
 
+#: One row of a pool that was inspected. Of its text only counts and a digest.
+INSPECTED: Schema = {
+    "pool": pl.String(),
+    "row": pl.Int64(),
+    "row_id": pl.String(),  # null where there is none, or the row has no prompt
+    "source": pl.String(),  # value of the source column, else the pool's name
+    "family": pl.String(),  # "pool:row" of its first row; null where families were not asked for
+    "family_kind": pl.String(),  # single | exact | near
+    "family_size": pl.Int64(),  # rows
+    "flags": pl.List(pl.String()),  # empty | long | truncated | mojibake | replacement
+    "n_texts": pl.Int64(),  # prompts
+    "n_characters": pl.Int64(),
+    "n_tokens": pl.Int64(),  # of auditkit's normalisation
+    "n_model_tokens": pl.Int64(),  # of the tokenizer that was named, special tokens included; null without one
+    "length": pl.String(),  # band of n_tokens
+    "script": pl.String(),  # of most letters, null where there is no letter
+    "n_scripts": pl.Int64(),
+    "language": pl.String(),  # ISO 639 code, or "unknown"
+    "digest": pl.String(),  # of its canonical prompts; null where they have no token
+}  # plus `pool_labels`: a struct with an Int8 field per declared policy, where there are any
+
+#: Two prompts, or a prompt and a benchmark item, that say the same and are labelled unlike.
+CONFLICTS: Schema = {
+    "policy": pl.String(),
+    "kind": pl.String(),  # row | item: what the row conflicts with
+    "family": pl.String(),
+    "pool": pl.String(),  # a row of label `label`; of two rows that of label 1
+    "row": pl.Int64(),
+    "row_id": pl.String(),
+    "label": pl.Int8(),
+    "digest": pl.String(),
+    "n_rows": pl.Int64(),  # rows of this label that hold the very text; the first of them is named
+    "other": pl.String(),  # pool or benchmark
+    "other_row": pl.Int64(),  # row or item
+    "other_id": pl.String(),
+    "other_label": pl.Int8(),
+    "other_digest": pl.String(),
+    "n_other_rows": pl.Int64(),  # 1 for an item
+    "tier": pl.String(),
+    "verdict": pl.String(),
+    "rule": pl.String(),
+    "ratio": pl.Float64(),
+    "numbers_differ": pl.Boolean(),
+}
+
 #: One row that `decontaminate` took out (or masked).
 REMOVED: Schema = {
     "pool": pl.String(),

@@ -18,7 +18,9 @@ FLOORS: dict[str, float] = {
     **dict.fromkeys(["estimates", "findings"], 0.5),  # part of the records
     **dict.fromkeys(["tables", "records", "study_records", "kernels"], 1),
     **dict.fromkeys(["text", "formats"], 2),
-    **dict.fromkeys(["read", "detect", "verify", "context", "plant", "families", "split", "train", "evaluate"], 3),
+    **dict.fromkeys(
+        ["read", "detect", "verify", "context", "plant", "families", "inspection", "split", "train", "evaluate"], 3
+    ),
     **dict.fromkeys(["report", "run", "review"], 3),
     **dict.fromkeys(["stories", "demo"], 4),  # the demo plants copies and writes files: a story of its own
     "": 4.5,

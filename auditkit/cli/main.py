@@ -90,6 +90,7 @@ def parser() -> argparse.ArgumentParser:
     commands.add_parser("rules", help="print the verdict rules, to be changed").set_defaults(module="rules")
     _study(commands.add_parser("study", help="train guardrail arms on clean data, tell policy from capability"))
     _evaluate(commands.add_parser("evaluate", help="rates, AUROC and failures of any guard's predictions"))
+    _inspect(commands.add_parser("inspect", help="near-duplicates, conflicting labels, damage, languages of a pool"))
     _labels(commands.add_parser("labels", help="compare how two policies label one pool"))
     _split(commands.add_parser("split", help="write a pool as train, dev and test, near-duplicates on one side"))
     _benchmarks(commands.add_parser("benchmarks", help="list the registered benchmarks, or pull copies of them"))
@@ -237,6 +238,18 @@ def _evaluate(command: argparse.ArgumentParser) -> None:
 
 
 def _labels(command: argparse.ArgumentParser) -> None:
+def _inspect(command: argparse.ArgumentParser) -> None:
+    command.set_defaults(module="inspect")
+    _whole_pool(command)
+    add = command.add_argument
+    add("--out", "-o", required=True, metavar="DIR", help="a new folder")
+    add("--benchmark", "-b", action="append", metavar="B", help="items whose labels are compared with their rows' too")
+    add("--no-families", action="store_true", help="leave near-duplicates out: memory does not grow with the pool")
+    add("--tokenizer", default="", metavar="T", help="minilm, a folder or a Hub name: counts what that model cuts off")
+    add("--max-tokens", type=int, metavar="N", help="tokens that the model reads (default: what the tokenizer says)")
+    add("--long-tokens", type=int, default=2_000, metavar="N", help="longer rows are flagged (default: %(default)s)")
+
+
     command.set_defaults(module="labels")
     _whole_pool(command)
     command.add_argument("--out", "-o", metavar="DIR", help="a new folder for labels.json and conflicts.parquet")
@@ -252,7 +265,7 @@ def _split(command: argparse.ArgumentParser) -> None:
 
 
 def _whole_pool(command: argparse.ArgumentParser) -> None:
-    """Add what `labels` and `split` share: the pool, its labels and sources, and what makes two rows near."""
+    """Add what `inspect`, `labels` and `split` share: the pool, its labels and sources, what makes two rows near."""
     add = command.add_argument
     add("pool", nargs="+", metavar="POOL", help="file, folder, glob, or hf:org/name:config:split@revision")
     add(

@@ -1,4 +1,4 @@
-"""The arguments that `labels` and `split` share -> settings."""
+"""The arguments that `inspect`, `labels` and `split` share -> settings."""
 
 from __future__ import annotations
 

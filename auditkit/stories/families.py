@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
 from auditkit import read
 from auditkit.families import family_frame
-from auditkit.stories.near import FamilySettings, self_join
+from auditkit.stories.near import FamilySettings, SelfJoin, self_join
 from auditkit.stories.pool_rows import PoolRows, read_rows
 
 #: A text of fewer tokens ("Yes.", "Go on") joins rows only where it is all that a row asks.
@@ -41,10 +42,30 @@ def pool_families(pool: Any, settings: FamilySettings | None = None) -> pl.DataF
 
 def families_of(pool: PoolRows, settings: FamilySettings) -> pl.DataFrame:
     """Return the families of a pool that was read: frame FAMILIES, in the order of its rows."""
+    return kinship(pool, settings).families
+
+
+@dataclass(frozen=True)
+class Kinship:
+    """The families of a pool, and what they were made of.
+
+    Attributes:
+        families: frame FAMILIES, in the order of the pool's rows.
+        texts: pool, row and `text` (Int64, number of a distinct text): a line for each text by which a row can be near.
+        found: the distinct texts and their near pairs.
+    """
+
+    families: pl.DataFrame
+    texts: pl.DataFrame
+    found: SelfJoin
+
+
+def kinship(pool: PoolRows, settings: FamilySettings) -> Kinship:
+    """Return the families of a pool that was read, and what they were made of."""
     texts = joining_texts(pool.texts)
     found = self_join(texts["text"], settings)
     numbered = texts.select("pool", "row", found.text_of.alias("text")).drop_nulls("text")
-    return family_frame(pool.rows, numbered, found.links)
+    return Kinship(family_frame(pool.rows, numbered, found.links), numbered, found)
 
 
 def joining_texts(texts: pl.DataFrame) -> pl.DataFrame:

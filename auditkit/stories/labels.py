@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,8 @@ MIN_DISCORDANT = 30
 #: Length bands in tokens: name, first length that no longer belongs.
 BANDS: tuple[tuple[str, int], ...] = (("1-10", 11), ("11-30", 31), ("31-100", 101), ("101+", 1 << 62))
 NO_PROMPT = "no prompt"
+#: The names of all bands, in their order.
+LENGTHS = (*(name for name, _ in BANDS), NO_PROMPT)
 
 
 def label_report(
@@ -96,7 +98,7 @@ def agreement_of(cells: Mapping[str, int]) -> Agreement:
 
 def _report(rows: PoolRows, families: pl.DataFrame) -> LabelReport:
     a, b = rows.policies
-    table = rows.rows.with_columns(rows.cell.alias("cell"), _band().alias("band"))
+    table = rows.rows.with_columns(rows.cell.alias("cell"), length_band().alias("band"))
     conflicts = _conflicts(rows, families)
     sizes = families.unique("family")["size"]
     bands = _by(table, "band")
@@ -105,7 +107,7 @@ def _report(rows: PoolRows, families: pl.DataFrame) -> LabelReport:
         n_rows=len(table),
         total=agreement_of(_counts(table)),
         by_source=_by(table, "source"),
-        by_length={name: bands[name] for name in [band for band, _ in BANDS] + [NO_PROMPT] if name in bands},
+        by_length={name: bands[name] for name in LENGTHS if name in bands},
         n_families=len(sizes),
         n_with_others=int((sizes > 1).sum()),
         n_conflicting={p: conflicts.filter(pl.col("policy") == p)["family"].n_unique() for p in (a, b)},
@@ -116,8 +118,8 @@ def _report(rows: PoolRows, families: pl.DataFrame) -> LabelReport:
     )
 
 
-def _band() -> pl.Expr:
-    """Return the length band of each row; rows without a prompt stand apart."""
+def length_band() -> pl.Expr:
+    """Return the length band of each row by its `n_tokens`; rows without a prompt stand apart."""
     found = pl.lit(BANDS[-1][0])
     for name, end in reversed(BANDS[:-1]):
         found = pl.when(pl.col("n_tokens") < end).then(pl.lit(name)).otherwise(found)
@@ -129,10 +131,15 @@ def _counts(table: pl.DataFrame) -> dict[str, int]:
 
 
 def _by(table: pl.DataFrame, column: str) -> dict[str, Agreement]:
-    counts: dict[str, dict[str, int]] = {}
-    for name, cell, n in table.group_by(column, "cell").len().sort(column, "cell").iter_rows():
-        counts.setdefault(name, {})[cell] = n
-    return {name: agreement_of(cells) for name, cells in counts.items()}
+    return agreements(table.group_by(column, "cell").len().sort(column, "cell").iter_rows())
+
+
+def agreements(counts: Iterable[tuple[Any, ...]]) -> dict[str, Agreement]:
+    """Return name -> agreement, of counts given as (name, cell, rows)."""
+    cells: dict[str, dict[str, int]] = {}
+    for name, cell, n in counts:
+        cells.setdefault(name, {})[cell] = n
+    return {name: agreement_of(found) for name, found in cells.items()}
 
 
 def _conflicts(rows: PoolRows, families: pl.DataFrame) -> pl.DataFrame:

@@ -100,10 +100,16 @@ class SelfJoin:
     Attributes:
         text_of: number of the distinct text of each text, null for texts without a token: Int64 series [n].
         links: `left`, `right` (Int64): a spanning forest of the near pairs, not all of them.
+        rows: the distinct texts, as rows that are looked up.
+        index: the same as items.
+        likely: what may be near, `unit` and `text` two distinct texts: frame tables.CANDIDATES.
     """
 
     text_of: pl.Series
     links: pl.DataFrame
+    rows: Rows
+    index: NearIndex
+    likely: pl.DataFrame
 
 
 def self_join(texts: pl.Series, settings: FamilySettings) -> SelfJoin:
@@ -117,7 +123,7 @@ def self_join(texts: pl.Series, settings: FamilySettings) -> SelfJoin:
     of = pl.DataFrame({"item": pl.int_range(len(texts), eager=True)}).join(
         parts.select("item", "text_index"), on="item", how="left", maintain_order="left"
     )["text_index"]
-    return SelfJoin(of, _spanning(likely, rows, index.prepared))
+    return SelfJoin(of, _spanning(likely, rows, index.prepared), rows, index, likely)
 
 
 def _spanning(candidates: pl.DataFrame, rows: Rows, prepared: PreparedItems) -> pl.DataFrame:

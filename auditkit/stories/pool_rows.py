@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -16,7 +18,7 @@ from auditkit.read.columns import find_column, nearest_column, show_name
 from auditkit.read.ids import DUPLICATE_ID, SeenIds
 from auditkit.read.prompts import prompt_texts
 from auditkit.read.values import names_of
-from auditkit.records import BadRow, Pool, ReadSettings, Source
+from auditkit.records import BadRow, LabelRule, Pool, ReadSettings, Source, TextBatch
 from auditkit.text.normalise import tokenise
 
 #: Cells of two policies: both flag, none does, only the first, only the second, and no label under one of them.
@@ -64,6 +66,20 @@ def cells(rows: pl.DataFrame, a: str, b: str) -> pl.Series:
     return rows.select(pl.when(is_unknown).then(pl.lit("unknown")).otherwise(known).alias("cell"))["cell"]
 
 
+@dataclass(frozen=True)
+class RowBatch:
+    """One shard of a pool: `rows`, `texts`, `not_examined` and `bad_rows` are of it what PoolRows has of all.
+
+    `n_beside` counts the texts that are no prompts.
+    """
+
+    rows: pl.DataFrame
+    texts: pl.DataFrame
+    not_examined: Mapping[str, int]
+    bad_rows: tuple[BadRow, ...]
+    n_beside: int
+
+
 def read_rows(pool: Pool, settings: ReadSettings, source_column: str = "") -> PoolRows:
     """Return the rows and prompts of a pool.
 
@@ -72,47 +88,83 @@ def read_rows(pool: Pool, settings: ReadSettings, source_column: str = "") -> Po
         LabelError: a label column is missing, or none of its values is a label.
         InputError: a source cannot be read.
     """
-    rows, texts, counts, bad = [], [], Counter[str](), list[BadRow]()
+    counts, batches = Counter[str](), list(row_batches(pool, settings, source_column))
+    for batch in batches:
+        counts.update(batch.not_examined)
+    table = pl.concat([batch.rows for batch in batches])
+    for rule in settings.labels:
+        check_labels(rule, len(table), table[rule.policy].null_count(), counts)
+    policies = tuple(rule.policy for rule in settings.labels)
+    bad = tuple(row for batch in batches for row in batch.bad_rows)
+    return PoolRows(table, pl.concat([batch.texts for batch in batches]), policies, dict(sorted(counts.items())), bad)
+
+
+def row_batches(pool: Pool, settings: ReadSettings, source_column: str = "") -> Iterator[RowBatch]:
+    """Yield the rows and prompts of a pool shard by shard, in order; at least one batch.
+
+    Raises:
+        FieldError: no source has the source column; known, and raised, when all are read.
+        LabelError: a label column is missing.
+        InputError: a source cannot be read.
+    """
+    column = _SourceColumn(source_column)
     for source in pool.sources:
         seen = SeenIds()
-        for batch in read_texts(source, settings, may_lack_fields=len(pool.sources) > 1):
-            rows.append(batch.labels.select(pl.lit(source.name).alias("pool"), pl.all()))
-            texts.append(prompt_texts(batch.texts, settings))
-            counts.update(batch.not_examined)
-            counts[DUPLICATE_ID] += seen.add(batch.id_hashes)
-            bad += batch.bad_rows
-    policies = tuple(rule.policy for rule in settings.labels)
-    table, prompts = pl.concat(rows), pl.concat(texts)
-    prompts = prompts.with_columns(pl.Series("n_tokens", tokenise(prompts["text"]).lengths, dtype=pl.Int64))
-    table = _with_source(table, pool, settings, source_column)
-    _check_labels(table, settings, counts)
-    n_tokens = prompts.group_by("pool", "row").agg(pl.col("n_tokens").sum())
-    table = table.join(n_tokens, on=["pool", "row"], how="left", maintain_order="left")
-    table = table.select("pool", "row", "source", pl.col("n_tokens").fill_null(0), *policies)
-    return PoolRows(table, prompts, policies, dict(sorted((+counts).items())), tuple(bad))
+        texts = read_texts(source, settings, may_lack_fields=len(pool.sources) > 1)
+        for batch, names in zip(texts, column.values(source, settings), strict=False):
+            repeated = Counter(batch.not_examined) + Counter({DUPLICATE_ID: seen.add(batch.id_hashes)})
+            prompts = prompt_texts(batch.texts, settings)
+            prompts = prompts.with_columns(pl.Series("n_tokens", tokenise(prompts["text"]).lengths, dtype=pl.Int64))
+            n_beside = len(batch.texts) - len(prompts)
+            yield RowBatch(_rows(batch, prompts, names, settings), prompts, repeated, batch.bad_rows, n_beside)
+    column.check(pool.sources)
+
+
+def _rows(batch: TextBatch, prompts: pl.DataFrame, names: pl.Series | None, settings: ReadSettings) -> pl.DataFrame:
+    """Return frame PoolRows.rows of a shard; `names` are its sources, None for the pool's own name."""
+    pool = pl.lit(batch.source.name).alias("pool")
+    rows = batch.labels.with_columns(pool, (pool if names is None else names).alias("source"))
+    n_tokens = prompts.group_by("row").agg(pl.col("n_tokens").sum())
+    rows = rows.join(n_tokens, on="row", how="left", maintain_order="left")
+    policies = (rule.policy for rule in settings.labels)
+    return rows.select("pool", "row", "source", pl.col("n_tokens").fill_null(0), *policies)
+
+
+def inputs_on_disk(pool: Pool, named: Any) -> list[Path]:
+    """Return what must not be written to: the pool's files, and the folders among what the user named."""
+    files = [Path(source.location) for source in pool.sources if source.data is None]
+    several: Sequence[Any] = named if isinstance(named, (list, tuple)) else [named]
+    folders = [Path(one) for one in several if isinstance(one, (str, Path)) and Path(one).is_dir()]
+    return [path for path in [*files, *folders] if path.exists()]
 
 
 # ---------------------------------------------------------------- source column
 
 
-def _with_source(rows: pl.DataFrame, pool: Pool, settings: ReadSettings, column: str) -> pl.DataFrame:
-    """Return the rows with `source`: the value of a column, or the name of the pool's source."""
-    if not column:
-        return rows.with_columns(pl.col("pool").alias("source"))
-    values: list[str | None] = []
-    seen: dict[str, None] = {}
-    is_found = False
-    for source in pool.sources:
+class _SourceColumn:
+    """The column that says where a row comes from, looked for in every source; none where its name is ""."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._seen: dict[str, None] = {}
+        self._is_found = False
+
+    def values(self, source: Source, settings: ReadSettings) -> Iterator[pl.Series | None]:
+        """Yield the values of each shard, None for ever where no column was named."""
+        if not self._name:
+            yield from repeat(None)
         for batch in read_records(source, settings.bad_rows, settings.shard_bytes):
             names = names_of(batch)
-            seen.update(dict.fromkeys(names))
-            name = find_column(column, names)
-            is_found = is_found or name is not None
-            values += _values(batch, name)
-    if not is_found:
-        raise FieldError(f"{_locations(pool.sources)}: no source column '{show_name(column)}'"
-                         f"{nearest_column(column, list(seen))}")  # fmt: skip
-    return rows.with_columns(pl.Series("source", values, dtype=pl.String).fill_null(NO_SOURCE))
+            self._seen.update(dict.fromkeys(names))
+            name = find_column(self._name, names)
+            self._is_found = self._is_found or name is not None
+            yield pl.Series("source", _values(batch, name), dtype=pl.String).fill_null(NO_SOURCE)
+
+    def check(self, sources: Sequence[Source]) -> None:
+        """Raise FieldError where a column was named and no source had it."""
+        if self._name and not self._is_found:
+            raise FieldError(f"{_locations(sources)}: no source column '{show_name(self._name)}'"
+                             f"{nearest_column(self._name, list(self._seen))}")  # fmt: skip
 
 
 def _values(batch: RecordBatch, name: str | None) -> Iterator[str | None]:
@@ -135,19 +187,22 @@ def _locations(sources: Sequence[Source]) -> str:
 # ---------------------------------------------------------------- labels
 
 
-def _check_labels(rows: pl.DataFrame, settings: ReadSettings, counts: Mapping[str, int]) -> None:
-    """Check that each policy has labels at all.
+def check_labels(rule: LabelRule, n_rows: int, n_null: int, counts: Mapping[str, int]) -> None:
+    """Check that a policy has labels at all.
+
+    Args:
+        n_rows, n_null: rows of the pool, and those without a label under it.
+        counts: reason -> count, as PoolRows.not_examined.
 
     Raises:
-        LabelError: none of a column's values could be read as a label.
+        LabelError: none of the column's values could be read as a label.
     """
-    for rule in settings.labels:
-        if len(rows) and rows[rule.policy].null_count() == len(rows):
-            raise LabelError(
-                f"policy {rule.policy}: none of the {len(rows):,} values of column '{show_name(rule.column)}' is a "
-                f"known label ({unmapped(rule.policy, counts) or 'all are null'}); map them, for example "
-                f"{rule.policy}={rule.column}:VALUE=1,VALUE=0 (in a study file values = {{ VALUE = 1, VALUE = 0 }})"
-            )
+    if n_rows and n_null == n_rows:
+        raise LabelError(
+            f"policy {rule.policy}: none of the {n_rows:,} values of column '{show_name(rule.column)}' is a "
+            f"known label ({unmapped(rule.policy, counts) or 'all are null'}); map them, for example "
+            f"{rule.policy}={rule.column}:VALUE=1,VALUE=0 (in a study file values = {{ VALUE = 1, VALUE = 0 }})"
+        )
 
 
 def unmapped(policy: str, counts: Mapping[str, int]) -> str:

@@ -24,7 +24,7 @@ from auditkit.split.guard import check_output_folder, whole_folder
 from auditkit.split.sides import SideFile, side_paths, write_sides
 from auditkit.stories.families import families_of, joining_texts
 from auditkit.stories.near import FamilySettings, NearIndex
-from auditkit.stories.pool_rows import PoolRows, read_rows, unmapped
+from auditkit.stories.pool_rows import PoolRows, inputs_on_disk, read_rows, unmapped
 from auditkit.text.normalise import describe
 
 SHARES: Mapping[str, Any] = {"train": "0.8", "dev": "0.1", "test": "0.1"}
@@ -116,7 +116,7 @@ def split_pool(
     settings, out = settings or FamilySettings(), Path(out)
     exact = parse_shares(shares)
     opened = read.open_pool(pool, settings.read)
-    check_output_folder(out, _protected(opened, pool))
+    check_output_folder(out, inputs_on_disk(opened, pool))
     paths = side_paths(opened, list(exact))
     rows = read_rows(opened, settings.read, source_column)
     families = families_of(rows, settings)
@@ -125,14 +125,6 @@ def split_pool(
         result = _result(out, files, placed, rows, shares, seed, proof)
         _write_tables(result, opened, rows, settings, source_column, spare)
     return result
-
-
-def _protected(opened: Pool, pool: Any) -> list[Path]:
-    """Return the inputs' files and the folders that were named."""
-    files = [Path(source.location) for source in opened.sources if source.data is None]
-    named: Sequence[Any] = pool if isinstance(pool, (list, tuple)) else [pool]
-    folders = [Path(one) for one in named if isinstance(one, (str, Path)) and Path(one).is_dir()]
-    return [path for path in [*files, *folders] if path.exists()]
 
 
 # ---------------------------------------------------------------- placing and proving

@@ -57,7 +57,7 @@ def base_folder(model: ModelSpec, seed: int, out: Path) -> Checkpoint:
     require_training(f"the model '{model.name}'")
     if out.exists():
         return _finished(model, seed, out)
-    source, revision, shown = _locate(model)
+    source, revision, shown = locate(model)
     loaded = load_classifier(source, revision, new_labels=2)
     tokenizer = load_tokenizer(source, revision)
     classifier = loaded.model
@@ -96,7 +96,7 @@ def _finished(model: ModelSpec, seed: int, out: Path) -> Checkpoint:
     return found
 
 
-def _locate(model: ModelSpec) -> tuple[str, str, str]:
+def locate(model: ModelSpec) -> tuple[str, str, str]:
     """Return what transformers should load, its revision, and where it comes from in words."""
     if model.source not in ("minilm", "minilm-3"):
         if Path(model.source).is_dir():
