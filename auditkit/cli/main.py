@@ -237,7 +237,6 @@ def _evaluate(command: argparse.ArgumentParser) -> None:
     add("--out", "-o", metavar="FILE.json", help="every number as JSON")
 
 
-def _labels(command: argparse.ArgumentParser) -> None:
 def _inspect(command: argparse.ArgumentParser) -> None:
     command.set_defaults(module="inspect")
     _whole_pool(command)
@@ -250,6 +249,7 @@ def _inspect(command: argparse.ArgumentParser) -> None:
     add("--long-tokens", type=int, default=2_000, metavar="N", help="longer rows are flagged (default: %(default)s)")
 
 
+def _labels(command: argparse.ArgumentParser) -> None:
     command.set_defaults(module="labels")
     _whole_pool(command)
     command.add_argument("--out", "-o", metavar="DIR", help="a new folder for labels.json and conflicts.parquet")
