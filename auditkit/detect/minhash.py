@@ -12,15 +12,10 @@ from numpy.typing import NDArray
 
 from auditkit.detect.protocol import Rows, candidates, grouped
 from auditkit.errors import UsageError
-from auditkit.kernels.minhash import (
-    MinHashArrays,
-    band_keys,
-    distinct_tokens,
-    permutations,
-    scan_sets,
-    signatures,
-)
+from auditkit.kernels.bands import MinHashArrays, scan_sets
+from auditkit.kernels.minhash import band_keys, permutations, signatures
 from auditkit.kernels.overlap import sketch_sets
+from auditkit.kernels.sets import distinct_tokens
 from auditkit.kernels.table import build_filter, build_table, pack_entries
 from auditkit.text.items import ItemTexts
 from auditkit.text.normalise import token_hash

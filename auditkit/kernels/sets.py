@@ -54,3 +54,57 @@ def longest_text(offsets: NDArray[np.int64], first: int, last: int) -> int:
     for text in range(first, last):
         longest = max(longest, offsets[text + 1] - offsets[text])
     return longest
+
+
+@kernel
+def count_distinct(tokens: NDArray[np.uint64], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the number of distinct tokens a row. Shape [n_rows]."""
+    n_rows = len(offsets) - 1
+    result = np.zeros(n_rows, np.int64)
+    slots, stamps = make_set(longest_text(offsets, 0, n_rows))
+    for row in range(n_rows):
+        for i in range(offsets[row], offsets[row + 1]):
+            result[row] += add_token(tokens[i], slots, stamps, row + 1)
+    return result
+
+
+@kernel
+def distinct_tokens(
+    tokens: NDArray[np.uint64], offsets: NDArray[np.int64]
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Return the tokens of each text without repetitions, and where each text starts among them."""
+    n_texts = len(offsets) - 1
+    kept, starts = np.empty(len(tokens), np.uint64), np.zeros(n_texts + 1, np.int64)
+    slots, stamps = make_set(longest_text(offsets, 0, n_texts))
+    n = 0
+    for text in range(n_texts):
+        for i in range(offsets[text], offsets[text + 1]):
+            if add_token(tokens[i], slots, stamps, text + 1):
+                kept[n] = tokens[i]
+                n += 1
+        starts[text + 1] = n
+    return kept[:n].copy(), starts
+
+
+@kernel
+def set_overlaps(
+    row_tokens: NDArray[np.uint64],
+    row_offsets: NDArray[np.int64],
+    item_tokens: NDArray[np.uint64],
+    item_offsets: NDArray[np.int64],
+    pairs: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Return shared and united distinct tokens of (row, item) pairs: int64 of shape [n_pairs, 2]."""
+    result = np.zeros((len(pairs), 2), np.int64)
+    row_slots, row_stamps = make_set(longest_text(row_offsets, 0, len(row_offsets) - 1))
+    item_slots, item_stamps = make_set(longest_text(item_offsets, 0, len(item_offsets) - 1))
+    for i in range(len(pairs)):
+        row, item, stamp = pairs[i, 0], pairs[i, 1], i + 1
+        for t in range(row_offsets[row], row_offsets[row + 1]):
+            result[i, 1] += add_token(row_tokens[t], row_slots, row_stamps, stamp)
+        for t in range(item_offsets[item], item_offsets[item + 1]):
+            if add_token(item_tokens[t], item_slots, item_stamps, stamp):
+                is_shared = has_token(item_tokens[t], row_slots, row_stamps, stamp)
+                result[i, 0] += is_shared
+                result[i, 1] += not is_shared
+    return result

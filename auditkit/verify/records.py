@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from auditkit import tables
 from auditkit.kernels.hashing import EMPTY_SEQUENCE, extend_all
-from auditkit.kernels.minhash import count_distinct, set_overlaps
+from auditkit.kernels.sets import count_distinct, set_overlaps
 from auditkit.text.normalise import Tokens
 from auditkit.text.spans import characters
 from auditkit.verify.align import numbers_differ, view_of

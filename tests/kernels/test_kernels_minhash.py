@@ -11,14 +11,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from strategies import token_lists
 
-from auditkit.kernels.minhash import (
-    band_keys,
-    count_distinct,
-    distinct_tokens,
-    permutations,
-    set_overlaps,
-    signatures,
-)
+from auditkit.kernels.minhash import band_keys, permutations, signatures
+from auditkit.kernels.sets import count_distinct, distinct_tokens, set_overlaps
 
 
 def flat(rows: list[list[str]]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
