@@ -46,8 +46,9 @@ class Limits:
 
 
 def row_facts(rows: pl.DataFrame, texts: pl.DataFrame, limits: Limits) -> pl.DataFrame:
-    """Return what is known of each row of one shard: the columns of tables.INSPECTED from row_id on that need no other
-    row, in the order of `rows`, beside the columns of `rows`.
+    """Return what each row of a shard tells by itself, in the order of `rows`.
+
+    These are the columns of `rows` and those of tables.INSPECTED, but for the family and the length band.
 
     Args:
         rows: pool, row, source, `n_tokens` and labels of one source.

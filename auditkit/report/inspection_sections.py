@@ -27,8 +27,8 @@ _MEANINGS = {
 def sections(found: Inspection) -> tuple[Section, ...]:
     """Return the parts of the report; those that have nothing to say are left out."""
     made = (
-        _rows(found), _families(found), _labels(found), _conflicts(found), _pairs(found), _lengths(found),
-        _scripts(found), _languages(found), _limits(found),
+        _rows(found), _families(found), _labels(found), _cells(found), _conflicts(found), _pairs(found),
+        _lengths(found), _scripts(found), _languages(found), _limits(found),
     )  # fmt: skip
     return tuple(part for part in made if part.points or any(block.grid.rows for block in part.blocks) or part.notes)
 
@@ -74,20 +74,26 @@ def _labels(found: Inspection) -> Section:
     labels = [
         (policy, *[count(counts[label]) for label in ("1", "0", "null")]) for policy, counts in found.labels.items()
     ]
-    blocks = [Block(Grid(("policy", "flagged", "passed", "unknown"), tuple(labels)))]
-    if found.cells is None:
-        return Section("Labels", blocks=tuple(blocks))
-    a, b = found.cells.a, found.cells.b
-    point = f"A is {a}, B is {b}. C1: both flag, C0: neither, D10: only {a}, D01: only {b}."
-    for name, title, each in (
-        ("pool", "Cells", {"all": found.cells.total}),
-        ("source", "Cells by source", found.cells.by_source),
-        ("tokens", "Cells by length", found.cells.by_length),
-    ):
-        blocks.append(Block(_agreements(name, each), title))
+    return Section("Labels", blocks=(Block(Grid(("policy", "flagged", "passed", "unknown"), tuple(labels))),))
+
+
+def _cells(found: Inspection) -> Section:
+    """Return the four cells of two policies: of the pool, by source, by length, and of families."""
+    cells = found.cells
+    if cells is None:
+        return Section("Policy cells")
     held = found.families.cells if found.families else {}
-    cells = Grid(("cells of its rows", "families"), tuple((name, count(n)) for name, n in held.items()))
-    return Section("Labels", points=(point,), blocks=(*blocks, Block(cells, "Cells of families of several rows")))
+    families = Grid(("cells of its rows", "families"), tuple((name, count(n)) for name, n in held.items()))
+    return Section(
+        "Policy cells",
+        points=(f"A is {cells.a}, B is {cells.b}. C1: both flag, C0: neither, D10: only A, D01: only B.",),
+        blocks=(
+            Block(_agreements("pool", {"all": cells.total})),
+            Block(_agreements("source", cells.by_source), "Cells by source"),
+            Block(_agreements("tokens", cells.by_length), "Cells by length"),
+            Block(families, "Cells of families of several rows"),
+        ),
+    )
 
 
 def _agreements(name: str, each: Mapping[str, Agreement]) -> Grid:
