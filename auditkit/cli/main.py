@@ -209,6 +209,7 @@ def _show(command: argparse.ArgumentParser) -> None:
     command.add_argument("--item", "-i", metavar="I", help="an item's id, or its 0-based number")
     command.add_argument("--verdict", choices=("contaminated", "review"))
     command.add_argument("--limit", type=int, default=20, metavar="N", help="pairs at most (default: %(default)s)")
+    command.add_argument("--templates", action="store_true", help="the pool's templates in place of pairs")
 
 
 def _study(command: argparse.ArgumentParser) -> None:

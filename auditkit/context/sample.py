@@ -16,19 +16,20 @@ from auditkit.tables import TEXTS, Schema
 from auditkit.text.normalise import Tokens
 
 #: Bytes of a pool up to which all its texts are taken; of larger pools at least half of this is.
-ALL_BYTES = 16 << 20
+ALL_BYTES = 8 << 20
 #: Tokens that are kept of either end.
 LONGEST = 24
-#: Bits of a token's hash that are kept: sequences of several are compared.
-_KEPT_BITS = 16
+#: Bits of a token's hash that are kept, since sequences of several are compared; four tokens are a number of 64 bits.
+_KEPT_BITS, _PACKED = 16, 4
+_NUMBERS = range(LONGEST // _PACKED)
 
 #: One text of a shard.
 SAMPLED: Schema = {name: TEXTS[name] for name in ("row", "field", "turn")} | {
     "sequence": pl.UInt64(),  # hash of all its tokens
     "n_tokens": pl.Int64(),
     "is_beside": pl.Boolean(),  # whether its record has other texts
-    "first": pl.List(pl.UInt16()),  # of its first tokens, in order: LONGEST, zeros behind its last
-    "last": pl.List(pl.UInt16()),  # of its last tokens, the last one first
+    **{f"first_{i}": pl.UInt64() for i in _NUMBERS},  # its first tokens, packed: LONGEST, zeros behind its last
+    **{f"last_{i}": pl.UInt64() for i in _NUMBERS},  # its last tokens, the last one first
 }
 
 
@@ -48,6 +49,7 @@ def observe(texts: pl.DataFrame, tokens: Tokens, halvings: int) -> pl.DataFrame:
     rows = texts["row"].to_numpy()
     at = _taken(rows, tokens, halvings)
     first, last = _ends(tokens, at)
+    packed = {"first": first.view("<u8"), "last": last.view("<u8")}
     return (
         texts[at]
         .select("row", "field", "turn")
@@ -55,10 +57,15 @@ def observe(texts: pl.DataFrame, tokens: Tokens, halvings: int) -> pl.DataFrame:
             pl.Series("sequence", tokens.sequences[at], dtype=pl.UInt64),
             pl.Series("n_tokens", tokens.lengths[at], dtype=pl.Int64),
             pl.Series("is_beside", _are_beside(rows)[at], dtype=pl.Boolean),
-            pl.Series("first", first, dtype=pl.Array(pl.UInt16, LONGEST)).cast(SAMPLED["first"]),
-            pl.Series("last", last, dtype=pl.Array(pl.UInt16, LONGEST)).cast(SAMPLED["last"]),
+            *(pl.Series(f"{end}_{i}", numbers[:, i]) for end, numbers in packed.items() for i in _NUMBERS),
         )
     )
+
+
+def unpacked(sampled: pl.DataFrame, end: str) -> NDArray[np.uint16]:
+    """Return the kept bits of the tokens at one end ("first" or "last") of sampled texts: uint16 [n, LONGEST]."""
+    numbers = sampled.select(f"{end}_{i}" for i in _NUMBERS).to_numpy(order="c")
+    return np.ascontiguousarray(numbers, "<u8").view("<u2").reshape(len(sampled), LONGEST)
 
 
 def _taken(rows: NDArray[np.int64], tokens: Tokens, halvings: int) -> NDArray[np.int64]:
@@ -87,5 +94,5 @@ def _ends(tokens: Tokens, at: NDArray[np.int64]) -> tuple[NDArray[np.uint16], ND
 
 def _kept(hashes: NDArray[np.uint64], places: NDArray[np.int64], is_there: NDArray[np.bool_]) -> NDArray[np.uint16]:
     """Return the kept bits of the hashes at `places`, 0 where nothing is there; a token's are never 0."""
-    bits = (hashes[np.where(is_there, places, 0)] >> np.uint64(64 - _KEPT_BITS)).astype(np.uint16)
-    return np.where(is_there, np.maximum(bits, 1), 0).astype(np.uint16)
+    bits = (hashes[np.where(is_there, places, 0)] >> np.uint64(64 - _KEPT_BITS)).astype("<u2")
+    return np.where(is_there, np.maximum(bits, 1), 0).astype("<u2")

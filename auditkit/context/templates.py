@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from auditkit.context.sample import LONGEST, SAMPLED
+from auditkit.context.sample import LONGEST, SAMPLED, unpacked
 from auditkit.findings import PoolTemplate, PoolTemplates
 from auditkit.tables import check
 
@@ -59,7 +59,7 @@ def find_templates(sampled: pl.DataFrame, halvings: int, least: int) -> PoolTemp
 
 def _wrappers(different: pl.DataFrame, least: int) -> Iterator[tuple[str, pl.DataFrame]]:
     """Yield each kind of template with its texts: sequence, n_first, n_last."""
-    first, last = (_edges(_matrix(different[name]), least) for name in ("first", "last"))
+    first, last = (_edges(unpacked(different, end), least) for end in ("first", "last"))
     texts = different.select("sequence", "n_tokens").with_columns(
         pl.Series("n_first", first.length), pl.Series("first", first.number),
         pl.Series("n_last", last.length), pl.Series("last", last.number),
@@ -93,11 +93,6 @@ def _described(kind: str, texts: pl.DataFrame, sampled: pl.DataFrame) -> PoolTem
     pool, row, field, turn = rows.select(_ADDRESS).row(0)
     n_first, n_last = texts.select("n_first", "n_last").row(0)
     return PoolTemplate(kind, n_first, n_last, len(texts), len(rows), len(rows) / len(sampled), pool, row, field, turn)
-
-
-def _matrix(ends: pl.Series) -> NDArray[np.uint16]:
-    """Return lists of LONGEST tokens as uint16 of shape [n, LONGEST]."""
-    return ends.explode().to_numpy().reshape(len(ends), LONGEST)
 
 
 def _edges(tokens: NDArray[np.uint16], least: int) -> _Edges:

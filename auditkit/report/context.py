@@ -132,6 +132,14 @@ def template_place(one: PoolTemplate) -> str:
     return f"{shown(one.pool)} row {count(one.row)}, {shown(one.field)}{turn}"
 
 
+def template_title(one: PoolTemplate) -> str:
+    """Return "beginning of a text (9 + 0 tokens) in 12 rows, 3.0 %, such as train row 12, text"."""
+    return (
+        f"{_KINDS[one.kind]} ({count(one.n_first)} + {count(one.n_last)} tokens) in {counted(one.n_rows, 'row')}, "
+        f"{percent(one.share)}, such as {template_place(one)}"
+    )
+
+
 def template_notes(templates: PoolTemplates) -> list[str]:
     """Return what was looked at, and what was too rare or too long to be told."""
     which = "all" if templates.one_in == 1 else f"one text in {count(templates.one_in)}"
@@ -139,7 +147,8 @@ def template_notes(templates: PoolTemplates) -> list[str]:
         f"looked at {which} ({counted(templates.n_looked_at, 'text')}); a template is common to "
         f"{count(templates.least)} different texts of these, and one of {count(templates.n_sure)} different texts of "
         "the pool is found with probability 0.99 or more",
-        f"at most {count(templates.longest)} tokens at either end are compared; rows are named, no text is shown",
+        f"at most {count(templates.longest)} tokens at either end are compared; auditkit show --templates fetches "
+        "their words",
     ]
 
 
@@ -149,9 +158,5 @@ def template_lines(report: AuditReport) -> list[str]:
         return []
     if not report.templates.found:
         return ["none found"]
-    lines = [
-        f"{_KINDS[one.kind]} ({count(one.n_first)} + {count(one.n_last)} tokens) in {counted(one.n_rows, 'row')}, "
-        f"{percent(one.share)}, such as {template_place(one)}"
-        for one in report.templates.found
-    ]
+    lines = [template_title(one) for one in report.templates.found]
     return [f"{count(len(lines))} found: {listed(lines, 'report.md')}"]

@@ -16,8 +16,10 @@ from rich.table import Table
 from rich.text import Text
 
 from auditkit.errors import UsageError
+from auditkit.findings import PoolTemplate
 from auditkit.records import AuditReport
 from auditkit.report import differences, phrases
+from auditkit.report.context import template_title
 from auditkit.report.differences import Differences
 from auditkit.report.safe import plain, shown
 from auditkit.report.sentence import find
@@ -37,6 +39,15 @@ class Pair:
     match: Mapping[str, Any]
     row_text: str
     item_text: str
+
+
+@dataclass(frozen=True)
+class Wrapper:
+    """A template of the pool, and what stands before and behind the payload in the text it names; "" for nothing."""
+
+    template: PoolTemplate
+    before: str
+    after: str
 
 
 def select(
@@ -94,6 +105,18 @@ def render_pairs(pairs: Sequence[Pair], console: Console, *, n_beyond: int = 0, 
         console.print()
         more = phrases.counted(n_beyond, "more match", "more matches")
         console.print(plain(f"{more} not shown; raise --limit, or name --benchmark and --item"))
+
+
+def render_wrappers(wrappers: Sequence[Wrapper], console: Console, *, n_beyond: int = 0) -> None:
+    """Print templates of the pool, "[…]" in the place of the payload, then how many more there are."""
+    if not wrappers:
+        console.print(plain("No template was found in the pool."))
+    for wrapper in wrappers:
+        console.print(plain(template_title(wrapper.template), "bold"))
+        payload = "" if wrapper.template.kind == "whole" else " […] "
+        console.print(plain(f"  {wrapper.before}{payload}{wrapper.after}"))
+    if n_beyond:
+        console.print(plain(f"{phrases.counted(n_beyond, 'more template')} not shown; raise --limit"))
 
 
 def render_pair(pair: Pair, console: Console, *, context: int = CONTEXT) -> None:

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -25,6 +25,7 @@ from auditkit.plant.decoys import NO_DECOYS, Decoys, make_decoys
 from auditkit.records import BadRow, Benchmark, TextBatch
 from auditkit.run.digests import code_digest, frame_digest
 from auditkit.run.versions import versions
+from auditkit.stories.payloads import Payloads
 from auditkit.stories.settings import AuditSettings
 from auditkit.stories.views import Viewer
 from auditkit.text.encode import load_encoder
@@ -93,6 +94,7 @@ class Scanner:
     lexical: Mapping[str, Index]
     paraphrase: Mapping[str, ParaphraseIndex]
     viewer: Viewer
+    payloads: Payloads | None
     halvings: int
 
     @staticmethod
@@ -110,10 +112,16 @@ class Scanner:
                 not_run["paraphrase"], tiers = str(error), tuple(tier for tier in tiers if tier != "paraphrase")
         else:
             not_run["paraphrase"] = "not asked for (--tiers all)"
-        lexical = _lexical(texts, rules, tiers)
         viewer = Viewer.make(settings.wanted_views(), texts)
-        prepared, halvings = prepare(texts, rules), n_halvings(n_pool_bytes)
-        return Scanner(items, decoys, texts, prepared, tiers, not_run, lexical, paraphrase, viewer, halvings)
+        prepared = prepare(texts, rules)
+
+        def index(distinct: ItemTexts) -> dict[str, Index]:
+            return _lexical(distinct, rules, tiers)
+
+        return Scanner(
+            items, decoys, texts, prepared, tiers, not_run, index(texts), paraphrase, viewer,
+            Payloads.make(prepared, index), n_halvings(n_pool_bytes),
+        )  # fmt: skip
 
     @cached_property
     def digest(self) -> str:
@@ -160,7 +168,11 @@ class Scanner:
     def _lexical_pairs(self, rows: Rows) -> Verified:
         """Return the verified pairs of the lexical tiers."""
         proposed = pl.concat([tables.empty(tables.CANDIDATES), *(index.scan(rows) for index in self.lexical.values())])
-        return verify(proposed, rows.texts, rows.tokens, self.prepared, frozenset(self.tiers))
+        tiers = frozenset(self.tiers)
+        found = verify(proposed, rows.texts, rows.tokens, self.prepared, tiers)
+        if self.payloads is None:
+            return found
+        return replace(found, pairs=self.payloads.add(rows, found.pairs, self.prepared, tiers))
 
     def _close(self, rows: Rows, pairs: pl.DataFrame) -> tuple[Paraphrases, dict[str, dict[str, int]]]:
         """Return the verified paraphrases of a shard that has these lexical pairs, and what each encoder counted."""

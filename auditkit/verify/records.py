@@ -12,6 +12,7 @@ from auditkit.kernels.sets import count_distinct, set_overlaps
 from auditkit.text.normalise import Tokens
 from auditkit.text.spans import characters
 from auditkit.verify.align import numbers_differ, view_of
+from auditkit.verify.frames import are_swapped
 from auditkit.verify.items import PreparedItems
 
 #: A verified pair: positions of the row text and of the distinct item text in their frames, and the scores.
@@ -39,6 +40,7 @@ VERIFIED: tables.Schema = {
     "view": pl.String(),
     "numbers_differ": pl.Boolean(),
     "is_partial": pl.Boolean(),
+    "is_swapped": pl.Boolean(),  # whether the row has other words in a frame that it shares with the item
     "row_sequence": pl.UInt64(),  # hash of the row's tokens: rows of equal text count once in frequencies
 }
 
@@ -75,6 +77,7 @@ def completed(decided: pl.DataFrame, texts: pl.Series, tokens: Tokens, prepared:
         *overlaps(unit, text, tokens, prepared),
         *_places(decided, texts),
         pl.Series("numbers_differ", _differing_numbers(decided, tokens, prepared), dtype=pl.Boolean),
+        are_swapped(decided, tokens, prepared),
         pl.Series("row_sequence", tokens.sequences[unit], dtype=pl.UInt64),
     ).select(VERIFIED.keys())
 

@@ -24,9 +24,13 @@ def conclude(pairs: pl.DataFrame, prepared: PreparedItems, labels: pl.DataFrame)
     """
     parts = prepared.items.parts.drop("text").rename({"text_index": "text", "label": "item_label"})
     found = pairs.join(parts, on="text", how="inner", maintain_order="left")
-    found = _weaken(found, pl.lit(_frequent(found, prepared)), "frequency.partial_rows")
+    rules = prepared.rules
+    frames = _recurring(found, "is_swapped", rules.templates.pool_texts - 1)
+    found = _weaken(found, pl.lit(frames), "templates.pool_texts")
+    partial = _recurring(found, "is_partial", rules.frequency.partial_rows)
+    found = _weaken(found, pl.lit(partial), "frequency.partial_rows")
     found = _weaken(found, pl.lit(_other_context(found, prepared)), "context.other")
-    if not prepared.rules.context.condemns_alone:
+    if not rules.context.condemns_alone:
         found = _weaken(found, _is_context_alone(found), "context.condemns_alone")
     found = _with_item_places(found, prepared)
     found = _with_labels(found, labels)
@@ -56,21 +60,27 @@ def _with_twins(found: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _frequent(found: pl.DataFrame, prepared: PreparedItems) -> pl.Series:
-    """Return which condemned partial matches are boilerplate or quotations: Boolean of shape [n].
+def _recurring(found: pl.DataFrame, kind: str, most: int) -> pl.Series:
+    """Return which condemned matches of one kind are boilerplate, quotations or frames: Boolean of shape [n].
 
-    An item text that many rows of different texts hold in part is none of theirs. Rows that are condemned anyway do not
-    count, so that a pool without its condemned rows is judged as it was with them: texts are taken as frequent first,
-    and while the rest of their rows are too few, their matches condemn and those rows leave the other texts' counts.
+    An item text that rows of more than `most` different texts match in that way is none of theirs. Rows that are
+    condemned anyway do not count, so that a pool without its condemned rows is judged as it was with them: texts are
+    taken as frequent first, and while the rest of their rows are too few, their matches condemn and those rows leave
+    the other texts' counts.
+
+    Args:
+        found: the matches.
+        kind: name of the Boolean column of VERIFIED that marks them.
+        most: different rows that are still few.
     """
-    is_weak = found.select((pl.col("is_partial") & (pl.col("verdict") == "contaminated")).alias("is_weak")).to_series()
-    partial = found.filter("is_partial").select(*ROW, "text", "row_sequence").unique()
+    is_weak = found.select((pl.col(kind) & (pl.col("verdict") == "contaminated")).alias("is_weak")).to_series()
+    counted = found.filter(kind).select(*ROW, "text", "row_sequence").unique()
     condemned = found.filter(~is_weak & (pl.col("verdict") == "contaminated")).select(ROW).unique()
     frequent = found.filter(is_weak)["text"].unique()
     while len(frequent):
-        rest = partial.filter(pl.col("text").is_in(frequent.implode())).join(condemned, on=ROW, how="anti")
+        rest = counted.filter(pl.col("text").is_in(frequent.implode())).join(condemned, on=ROW, how="anti")
         spread = rest.group_by("text").agg(pl.col("row_sequence").n_unique())
-        still = spread.filter(pl.col("row_sequence") > prepared.rules.frequency.partial_rows)["text"].sort()
+        still = spread.filter(pl.col("row_sequence") > most)["text"].sort()
         if len(still) == len(frequent):
             break
         frequent = still
