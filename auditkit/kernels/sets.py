@@ -108,3 +108,25 @@ def set_overlaps(
                 result[i, 0] += is_shared
                 result[i, 1] += not is_shared
     return result
+
+
+# ---------------------------------------------------------------- sets that grow
+
+
+@leaf
+def keep_new(keys: NDArray[np.uint64], slots: NDArray[np.uint64]) -> int:
+    """Put keys into a set of open addressing and return how many of them were not there.
+
+    Args:
+        keys: as good as random; 0 counts as 1.
+        slots: of a power of two; 0 marks a free one, and at least one stays free.
+    """
+    n_new, mask = 0, np.uint64(len(slots) - 1)
+    for i in range(len(keys)):
+        key = max(keys[i], np.uint64(1))
+        at = key & mask
+        while slots[at] != np.uint64(0) and slots[at] != key:
+            at = (at + np.uint64(1)) & mask
+        n_new += slots[at] != key
+        slots[at] = key
+    return n_new

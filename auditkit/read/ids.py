@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import orjson
 import polars as pl
-from numpy.typing import NDArray
 
+from auditkit.kernels.sets import keep_new
 from auditkit.kernels.strings import hash_strings
 from auditkit.text.strings import string_buffers
 
 #: What is longer is taken for a text of the pool: it never stands in a report, its digest does.
 MAX_CHARACTERS = 200
-#: Ids of the first so many rows of a source are compared: they take 80 megabytes.
+#: Ids of the first so many rows of a source are compared: they take 128 megabytes, and as much again while growing.
 MAX_COMPARED_ROWS = 10_000_000
 DUPLICATE_ID = "duplicate id"
 NOT_COMPARED = f"id beyond the first {MAX_COMPARED_ROWS:,} rows of its source: not compared with the others"
@@ -64,20 +64,19 @@ def id_hashes(ids: pl.Series) -> pl.Series:
 
 
 class SeenIds:
-    """Counts the ids of one source that came before, by their hashes: 8 bytes each."""
+    """Counts the ids of one source that came before, by their hashes, in a set that is at most two thirds full."""
 
     def __init__(self) -> None:
-        self._runs: list[NDArray[np.uint64]] = []
+        self._slots, self._n = np.zeros(1 << 10, np.uint64), 0
 
     def add(self, hashes: pl.Series) -> int:
         """Return how many of these were there before, in this batch or an earlier one; remember the others."""
-        fresh = np.unique(hashes.to_numpy())
-        for run in self._runs:
-            at = np.minimum(np.searchsorted(run, fresh), len(run) - 1)
-            fresh = fresh[run[at] != fresh]
-        if len(fresh):
-            self._runs.append(fresh)
-        while len(self._runs) > 1 and len(self._runs[-1]) * 2 > len(self._runs[-2]):
-            last, before = self._runs.pop(), self._runs.pop()
-            self._runs.append(np.sort(np.concatenate([before, last])))
-        return len(hashes) - len(fresh)
+        n_slots = len(self._slots)
+        while 3 * (self._n + len(hashes)) > 2 * n_slots:
+            n_slots *= 2
+        if n_slots > len(self._slots):
+            known, self._slots = self._slots, np.zeros(n_slots, np.uint64)
+            keep_new(known[known != 0], self._slots)
+        n_new = keep_new(hashes.to_numpy(), self._slots)
+        self._n += n_new
+        return len(hashes) - n_new
