@@ -56,7 +56,7 @@ class ErrorRates:
 
 @dataclass(frozen=True)
 class Share:
-    """A share of planted copies with its Wilson interval at 95 %; null where n is 0."""
+    """A share of planted copies with its modified Wilson interval at 95 %; null where n is 0."""
 
     n_found: int
     n: int

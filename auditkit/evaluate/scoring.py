@@ -84,6 +84,26 @@ def wilson(count: int, n: int, level: float = 0.95) -> Estimate:
     return Estimate(count / n, float(low) if count else 0.0, float(high) if count < n else 1.0, n, "Wilson")
 
 
+def modified_wilson(count: int, n: int, level: float = 0.95) -> Estimate:
+    """Return the rate count / n with its modified Wilson interval; None for n = 0.
+
+    Where a few, but not none, of n are found or missed, the bound on that side is that of a Poisson rate, half the
+    chi-square quantile at 1 - level with 2 count degrees of freedom, over n (Brown, Cai and DasGupta 2001, Statistical
+    Science 16:101). Wilson's is too far inside there: at n = 40 it holds a true rate of 0.996 in 85 % only.
+    """
+    from scipy.stats import chi2
+
+    plain = wilson(count, n, level)
+    if plain.low is None or plain.high is None:
+        return plain
+    n_few, low, high = (3 if n > 50 else 2), plain.low, plain.high
+    if 1 <= count <= n_few:
+        low = min(low, float(chi2.ppf(1 - level, 2 * count)) / 2 / n)
+    if 1 <= n - count <= n_few:
+        high = max(high, 1 - float(chi2.ppf(1 - level, 2 * (n - count))) / 2 / n)
+    return Estimate(plain.value, low, high, n, "modified Wilson")
+
+
 def rule_of_three(n: int) -> float | None:
     """Return 3 / n, the upper 95 % bound of a rate with zero events in n (Hanley and Lippman-Hand 1983)."""
     return min(1.0, 3 / n) if n else None

@@ -178,8 +178,8 @@ def _judged(plants: pl.DataFrame, matches: pl.DataFrame) -> pl.DataFrame:
 
 
 def share(are_found: pl.Series) -> Share:
-    """Return the share of true values with its Wilson interval at 95 %."""
-    from auditkit.evaluate.scoring import wilson
+    """Return the share of true values with its modified Wilson interval at 95 %."""
+    from auditkit.evaluate.scoring import modified_wilson
 
-    estimate = wilson(int(are_found.sum()), len(are_found))
+    estimate = modified_wilson(int(are_found.sum()), len(are_found))
     return Share(int(are_found.sum()), len(are_found), estimate.value, estimate.low, estimate.high)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +12,7 @@ import sklearn.metrics as sklearn_metrics
 from evaluate_support import invented, predictions, targets
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import binom
 from statsmodels.stats.proportion import proportion_confint
 
 from auditkit.errors import InputError, UsageError
@@ -19,13 +21,14 @@ from auditkit.evaluate.metrics import det_curves, metrics, value
 from auditkit.evaluate.scoring import (
     calibration_error,
     det_points,
+    modified_wilson,
     recall_at_fpr,
     rule_of_three,
     threshold_at_fpr,
     wilson,
 )
 from auditkit.evaluate.thresholds import best_f1, cheapest, operating_points
-from auditkit.study_records.results import POINTS, Cells, Threshold
+from auditkit.study_records.results import POINTS, Cells, Estimate, Threshold
 from auditkit.tables import METRICS, check
 
 NATIVE = (Threshold("arm", 1, "native", 0.5),)
@@ -369,6 +372,35 @@ def test_zero_events_are_bounded_by_about_three_in_n() -> None:
     assert (none.value, none.low) == (0.0, 0.0)
     assert none.high == pytest.approx(0.037, abs=1e-3)
     assert wilson(0, 0).value is None
+
+
+@pytest.mark.parametrize("n", [10, 40, 60, 200])
+def test_near_none_and_all_the_modified_interval_holds_where_wilsons_does_not(n: int) -> None:
+    counts = np.arange(n + 1)
+    plain, modified = ([made(k, n) for k in counts.tolist()] for made in (wilson, modified_wilson))
+
+    def held(intervals: list[Estimate], rate: float) -> float:
+        """Return the exact probability that the interval of a binomial count holds the rate."""
+        is_in = [one.low <= rate <= one.high for one in intervals]
+        return float(binom.pmf(counts, n, rate)[is_in].sum())
+
+    # Just beyond the bound of n - 1 of n.
+    rate = plain[n - 1].high + 1e-6
+    assert held(plain, rate) < 0.87
+    assert held(modified, 1 - rate) == pytest.approx(held(modified, rate))
+    assert held(modified, rate) > 0.95
+    assert min(held(modified, near) for near in (rate - 1e-3 / n, 1 - 0.06 / n, 1 - 0.2 / n, 1 - 0.5 / n)) > 0.92
+    assert all(m.low <= p.low and p.high <= m.high for p, m in zip(plain, modified, strict=True))
+    assert modified[4 : n - 3] == [replace(one, method="modified Wilson") for one in plain[4 : n - 3]]
+
+
+def test_the_modified_bounds_are_those_of_a_poisson_rate() -> None:
+    # A rate that gives at least one in 95 % of cases less is told from none: -log(0.95).
+    assert modified_wilson(1, 40).low == pytest.approx(-np.log(0.95) / 40)
+    assert modified_wilson(199, 200).high == pytest.approx(1 + np.log(0.95) / 200)
+    assert (modified_wilson(0, 40).low, modified_wilson(40, 40).high) == (0.0, 1.0)
+    assert modified_wilson(3, 50).low == wilson(3, 50).low
+    assert modified_wilson(0, 0).value is None
 
 
 def test_the_order_of_rows_changes_nothing() -> None:

@@ -65,8 +65,12 @@ def test_shares_are_those_of_the_table_and_intervals_those_of_statsmodels(audite
         assert kind.reported.n_found == mine["is_reported"].sum() >= kind.contaminated.n_found
         assert sum(share.n for share in kind.by_length.values()) == len(mine)
         low, high = proportion_confint(kind.contaminated.n_found, len(mine), method="wilson")
-        assert kind.contaminated.low == pytest.approx(low, abs=1e-9)
-        assert kind.contaminated.high == pytest.approx(high, abs=1e-9)
+        n_found, n_missed = kind.contaminated.n_found, len(mine) - kind.contaminated.n_found
+        # Of 60, one to three at an end have the wider bound of modified_wilson.
+        assert kind.contaminated.low == pytest.approx(low, abs=1e-9) or 1 <= n_found <= 3
+        assert kind.contaminated.high == pytest.approx(high, abs=1e-9) or 1 <= n_missed <= 3
+        assert low >= kind.contaminated.low - 1e-9
+        assert high <= kind.contaminated.high + 1e-9
     assert plants.filter(pl.col("is_found"))["tier"].null_count() == 0
     assert "text" not in plants.columns
 
