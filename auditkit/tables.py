@@ -73,6 +73,7 @@ MATCHES: Schema = {
     "encoder": pl.String(),  # null for lexical tiers
     "meaning": pl.Float64(),  # paraphrases: the verifier's score in [0, 1]; null where it was not asked
     "margin": pl.Float64(),  # translations: cosine over the mean cosine of both sides' closest; null for others
+    "cross_encoder": pl.Float64(),  # its score of a paraphrase in [0, 1]; null where none was asked
     "q_value": pl.Float64(),
     "row_start": pl.Int64(),  # characters of the texts as read, half open
     "row_end": pl.Int64(),

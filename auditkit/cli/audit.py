@@ -122,6 +122,7 @@ def _settings(arguments: argparse.Namespace) -> AuditSettings:
     return AuditSettings(
         tiers=names_of([arguments.tiers]),
         encoders=tuple(arguments.encoder or ("minilm",)),
+        cross_encoder=arguments.cross_encoder,
         exhaustive=arguments.exhaustive,
         views=names_of([arguments.views]),
         rules=arguments.rules,

@@ -117,6 +117,7 @@ def _audit(command: argparse.ArgumentParser) -> None:
     add("--overwrite", action="store_true", help="replace an audit of other inputs or settings in DIR")
     add("--tiers", default="exact,contained,near", metavar="T,T", help="tiers that run (default: %(default)s), or all")
     add("--encoder", action="append", metavar="NAME", help="minilm (default), multilingual, Hub name or folder")
+    add("--cross-encoder", default="", metavar="NAME", help="Hub name or folder: scores what paraphrase reports")
     add("--exhaustive", action="store_true", help="paraphrase embeds every row, those that its sieve leaves out too")
     add("--views", default="default", metavar="V,V", help="disguises that are undone: default (all), none, or names")
     add("--fields", action="append", metavar="F,F", help="scan these text columns only")

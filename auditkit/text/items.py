@@ -45,6 +45,15 @@ class ItemTexts:
         return wholes(self.tokens, np.arange(len(self)))
 
     @cached_property
+    def shown(self) -> pl.DataFrame:
+        """One text as read of each distinct text: columns text_index, ascending, and text."""
+        return (
+            self.parts.unique("text_index", keep="first", maintain_order=True)
+            .sort("text_index")
+            .select("text_index", "text")
+        )
+
+    @cached_property
     def are_unspaced(self) -> NDArray[np.bool_]:
         """Whether most tokens of a text are single characters of a script without spaces. Shape [m]."""
         n_tokens = self.tokens.lengths

@@ -39,10 +39,10 @@ def is_twin() -> pl.Expr:
 def strength() -> pl.Expr:
     """Return what matches of one group are ordered by: the verdict, then the score that decided; in [0, 3].
 
-    That is the ratio in lexical tiers; of paraphrases the verifier's score, or the cosine where it was not asked; of
-    translations their ratio margin, which lies about 1, halved.
+    That is the ratio in lexical tiers; of paraphrases the lesser of the verifier's and the cross-encoder's score, or
+    the cosine where neither was asked; of translations their ratio margin, which lies about 1, halved.
     """
-    of_meaning = pl.coalesce(pl.col("margin") / 2, "meaning", "cosine")
+    of_meaning = pl.coalesce(pl.col("margin") / 2, pl.min_horizontal("meaning", "cross_encoder"), "cosine")
     score = pl.when(pl.col("tier") == "paraphrase").then(of_meaning).otherwise("ratio")
     return score + 2.0 * (pl.col("verdict") == "contaminated").cast(pl.Float64)
 

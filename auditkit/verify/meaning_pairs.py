@@ -26,7 +26,7 @@ def with_meaning(candidates: pl.DataFrame, texts: pl.Series, items: ItemTexts) -
     is_known = candidates["detector"].is_in(list(ENCODERS)) & candidates["item_lead"].is_not_null()
     known = candidates.filter(is_known)
     rows = _readings(known["unit"], texts)
-    shown = items.parts.unique("text_index", keep="first").sort("text_index")
+    shown = items.shown
     theirs = _readings(shown["text_index"].search_sorted(known["text"]).cast(pl.Int64), shown["text"])
     measured = known.select("cosine", "lead", "item_lead").to_numpy()
     values = pl.DataFrame(

@@ -9,7 +9,9 @@ import numpy as np
 import polars as pl
 
 from auditkit import tables
+from auditkit.text.cross_encode import CrossEncoder
 from auditkit.text.normalise import Tokens
+from auditkit.verify.cross import CROSS, with_cross_scores
 from auditkit.verify.items import PreparedItems
 from auditkit.verify.meaning_pairs import with_meaning
 from auditkit.verify.meaning_rules import rule_paraphrases
@@ -33,7 +35,12 @@ class Paraphrases:
 
 
 def verify_paraphrases(
-    candidates: pl.DataFrame, lexical: pl.DataFrame, texts: pl.Series, tokens: Tokens, prepared: PreparedItems
+    candidates: pl.DataFrame,
+    lexical: pl.DataFrame,
+    texts: pl.Series,
+    tokens: Tokens,
+    prepared: PreparedItems,
+    cross_encoder: CrossEncoder | None = None,
 ) -> Paraphrases:
     """Return the verified paraphrase pairs of a shard, the best of each item text: frame VERIFIED.
 
@@ -45,6 +52,7 @@ def verify_paraphrases(
         texts: the texts of the shard, String.
         tokens: their tokens.
         prepared: the items.
+        cross_encoder: scores what is reported; None: nobody does.
     """
     tables.check(candidates, tables.CLOSE, "verify_paraphrases")
     new = candidates.join(lexical.select("unit", "text"), on=["unit", "text"], how="anti")
@@ -54,6 +62,8 @@ def verify_paraphrases(
     )
     # What a shard leaves out cannot be among the best of the pool, and is not worth the pairwise work.
     best, beyond = _cut(best.sort("unit", "text"), pl.col("row_mean").is_not_null())
+    if cross_encoder is not None:
+        best = with_cross_scores(best, texts, prepared.items, cross_encoder, prepared.rules.paraphrase)
     windows = Windows.of(best, tokens, prepared)
     _, token_sort = whole_rows(windows, np.arange(len(windows)), least=0.0)
     decided = best.select(
@@ -68,6 +78,7 @@ def verify_paraphrases(
         "cosine",
         pl.col("detector").alias("encoder"),
         "meaning",
+        *(name for name in CROSS if name in best.columns),
         "row_mean",
         pl.lit(0, pl.Int64).alias("item_first"),
         pl.Series("item_last", windows.n_item, dtype=pl.Int64),

@@ -32,6 +32,8 @@ VERIFIED: tables.Schema = {
     "encoder": pl.String(),
     "meaning": pl.Float64(),  # the verifier's score of a paraphrase, null where it was not asked
     "margin": pl.Float64(),  # of translations, once the whole pool is known
+    "cross_encoder": pl.Float64(),  # its score of a paraphrase, null where none was asked
+    "is_cut": pl.Boolean(),  # whether the cross-encoder read a part of the pair only
     "row_mean": pl.Float64(),  # of what may be one, until then: see tables.CLOSE; null for all others
     "row_start": pl.Int64(),
     "row_end": pl.Int64(),
@@ -45,7 +47,7 @@ VERIFIED: tables.Schema = {
 }
 
 #: What only paraphrases have.
-CLOSE_ONLY = ("meaning", "margin", "row_mean")
+CLOSE_ONLY = ("meaning", "margin", "cross_encoder", "is_cut", "row_mean")
 
 #: What a decision says of a pair: tokens of the row in place of characters, and nothing that follows from the texts.
 DECIDED: tables.Schema = {
@@ -71,7 +73,7 @@ def completed(decided: pl.DataFrame, texts: pl.Series, tokens: Tokens, prepared:
     """
     tables.check(decided, DECIDED, "completed")
     unit, text = decided["unit"].to_numpy(), decided["text"].to_numpy()
-    absent = [pl.lit(None, pl.Float64).alias(name) for name in CLOSE_ONLY if name not in decided.columns]
+    absent = [pl.lit(None, VERIFIED[name]).alias(name) for name in CLOSE_ONLY if name not in decided.columns]
     return decided.with_columns(
         *absent,
         *overlaps(unit, text, tokens, prepared),

@@ -75,6 +75,7 @@ class Paraphrase:
     condemns: bool
     condemns_meaning: float
     condemns_facts: int
+    cross_encoder: float
     translated: float
     margin: float
 

@@ -115,6 +115,8 @@ FAULTS: dict[str, Callable[[], tuple[list[str], tuple[str, ...]]]] = {
     "out below a file": lambda: (["audit", "pool.jsonl", "-b", "bench.jsonl", "-o", "pool.jsonl/x"], ("pool.jsonl",)),
     "encoder": lambda: (
         audit("pool.jsonl", "bench.jsonl", "--tiers", "paraphrase", "--encoder", "no-such/model"), ("no-such/model",)),
+    "cross-encoder without its tier": lambda: (
+        audit("pool.jsonl", "bench.jsonl", "--cross-encoder", "some/model"), ("some/model", "tiers all")),
     "benchmarks name": lambda: (["benchmarks", "--name", "xtsest"], ("xtsest", "xstest")),
     "a name with a newline": lambda: (audit("no\nfile.jsonl"), ("no⏎file.jsonl",)),
 }  # fmt: skip
