@@ -264,6 +264,7 @@ def _split(command: argparse.ArgumentParser) -> None:
     for side, share in (("train", "0.8"), ("dev", "0.1"), ("test", "0.1")):
         command.add_argument(f"--{side}", default=share, metavar="SHARE", help="default: %(default)s")
     command.add_argument("--seed", type=int, default=0, metavar="N", help="default: %(default)s")
+    command.add_argument("--group-column", default="", metavar="COLUMN", help="rows of one value stand on one side")
 
 
 def _whole_pool(command: argparse.ArgumentParser) -> None:

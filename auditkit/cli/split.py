@@ -27,6 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
             shares={side: getattr(arguments, side) for side in SIDES},
             seed=arguments.seed,
             source_column=arguments.source_column,
+            group_column=arguments.group_column,
             settings=settings_of(arguments),
             on_rows=lambda n: progress.update(n),
         )

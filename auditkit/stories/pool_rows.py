@@ -107,7 +107,7 @@ def row_batches(pool: Pool, settings: ReadSettings, source_column: str = "") -> 
         LabelError: a label column is missing.
         InputError: a source cannot be read.
     """
-    column = _SourceColumn(source_column)
+    column = _Column(source_column, "source column")
     for source in pool.sources:
         seen = SeenIds()
         texts = read_texts(source, settings, may_lack_fields=len(pool.sources) > 1)
@@ -123,7 +123,8 @@ def row_batches(pool: Pool, settings: ReadSettings, source_column: str = "") -> 
 def _rows(batch: TextBatch, prompts: pl.DataFrame, names: pl.Series | None, settings: ReadSettings) -> pl.DataFrame:
     """Return frame PoolRows.rows of a shard; `names` are its sources, None for the pool's own name."""
     pool = pl.lit(batch.source.name).alias("pool")
-    rows = batch.labels.with_columns(pool, (pool if names is None else names).alias("source"))
+    source = pool if names is None else names.fill_null(NO_SOURCE)
+    rows = batch.labels.with_columns(pool, source.alias("source"))
     n_tokens = prompts.group_by("row").agg(pl.col("n_tokens").sum())
     rows = rows.join(n_tokens, on="row", how="left", maintain_order="left")
     policies = (rule.policy for rule in settings.labels)
@@ -138,19 +139,31 @@ def inputs_on_disk(pool: Pool, named: Any) -> list[Path]:
     return [path for path in [*files, *folders] if path.exists()]
 
 
-# ---------------------------------------------------------------- source column
+# ---------------------------------------------------------------- columns beside the texts
 
 
-class _SourceColumn:
-    """The column that says where a row comes from, looked for in every source; none where its name is ""."""
+def column_values(pool: Pool, settings: ReadSettings, name: str, what: str) -> pl.Series:
+    """Return a column of the good rows of a pool as text, in order: String [n], null where a row has none.
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    Raises:
+        FieldError: no source has it; the message calls it `what`.
+    """
+    column = _Column(name, what)
+    found = [values for source in pool.sources for values in column.values(source, settings) if values is not None]
+    column.check(pool.sources)
+    return pl.concat([pl.Series("value", [], pl.String), *found])
+
+
+class _Column:
+    """A column that the user named, looked for in every source; none where its name is ""."""
+
+    def __init__(self, name: str, what: str) -> None:
+        self._name, self._what = name, what
         self._seen: dict[str, None] = {}
         self._is_found = False
 
     def values(self, source: Source, settings: ReadSettings) -> Iterator[pl.Series | None]:
-        """Yield the values of each shard, None for ever where no column was named."""
+        """Yield the values of each shard, null where a row has none; None for ever where no column was named."""
         if not self._name:
             yield from repeat(None)
         for batch in read_records(source, settings.bad_rows, settings.shard_bytes):
@@ -158,12 +171,12 @@ class _SourceColumn:
             self._seen.update(dict.fromkeys(names))
             name = find_column(self._name, names)
             self._is_found = self._is_found or name is not None
-            yield pl.Series("source", _values(batch, name), dtype=pl.String).fill_null(NO_SOURCE)
+            yield pl.Series("value", _values(batch, name), dtype=pl.String)
 
     def check(self, sources: Sequence[Source]) -> None:
         """Raise FieldError where a column was named and no source had it."""
         if self._name and not self._is_found:
-            raise FieldError(f"{_locations(sources)}: no source column '{show_name(self._name)}'"
+            raise FieldError(f"{_locations(sources)}: no {self._what} '{show_name(self._name)}'"
                              f"{nearest_column(self._name, list(self._seen))}")  # fmt: skip
 
 

@@ -24,7 +24,7 @@ from auditkit.split.guard import check_output_folder, whole_folder
 from auditkit.split.sides import SideFile, side_paths, write_sides
 from auditkit.stories.families import families_of, joining_texts
 from auditkit.stories.near import FamilySettings, NearIndex
-from auditkit.stories.pool_rows import PoolRows, inputs_on_disk, read_rows, unmapped
+from auditkit.stories.pool_rows import PoolRows, column_values, inputs_on_disk, read_rows, unmapped
 from auditkit.text.normalise import describe
 
 SHARES: Mapping[str, Any] = {"train": "0.8", "dev": "0.1", "test": "0.1"}
@@ -91,6 +91,7 @@ def split_pool(
     shares: Mapping[str, Any] = SHARES,
     seed: int = 0,
     source_column: str = "",
+    group_column: str = "",
     settings: FamilySettings | None = None,
     on_rows: Callable[[int], None] | None = None,
 ) -> PoolSplit:
@@ -105,6 +106,7 @@ def split_pool(
         shares: side -> share; numbers or texts, together exactly 1.
         seed: of the order of families of one size.
         source_column: rows are stratified by its value, else by the pool's sources.
+        group_column: rows of one value stand on one side, as if they were near; rows without a value stand alone.
         settings: what is read (its labels make the strata) and what is near.
         on_rows: called with the number of rows of each batch that was written.
 
@@ -120,10 +122,13 @@ def split_pool(
     paths = side_paths(opened, list(exact))
     rows = read_rows(opened, settings.read, source_column)
     families = families_of(rows, settings)
+    if group_column:
+        groups = column_values(opened, settings.read, group_column, "group column")
+        families = _joined(families, _links_of(rows.rows.select("pool", "row"), groups))
     with whole_folder(out) as spare:
         placed, files, proof = _place(opened, rows, families, exact, seed, paths, spare, settings, on_rows)
         result = _result(out, files, placed, rows, shares, seed, proof)
-        _write_tables(result, opened, rows, settings, source_column, spare)
+        _write_tables(result, opened, rows, settings, {"source": source_column, "group": group_column}, spare)
     return result
 
 
@@ -207,8 +212,16 @@ def _distinct(texts: pl.DataFrame) -> pl.DataFrame:
     return texts.unique("text", keep="first", maintain_order=True)
 
 
+def _links_of(rows: pl.DataFrame, groups: pl.Series) -> pl.DataFrame:
+    """Return each row of a group beside the one before it: `left_pool`, `left_row`, `right_pool`, `right_row`."""
+    before = pl.col("pool", "row").shift().over("group")
+    chained = rows.with_columns(groups.alias("group")).drop_nulls("group")
+    chained = chained.with_columns(before.name.prefix("left_")).drop_nulls("left_row")
+    return chained.select("left_pool", "left_row", pl.col("pool", "row").name.prefix("right_"))
+
+
 def _joined(families: pl.DataFrame, crossing: pl.DataFrame) -> pl.DataFrame:
-    """Return the families with those of crossing pairs joined: frame FAMILIES."""
+    """Return the families with those of linked rows joined: frame FAMILIES."""
     from auditkit.families import family_frame
 
     # A family is a text that all its rows share; a crossing pair links two of them.
@@ -292,7 +305,7 @@ def _notes(rows: PoolRows, placed: pl.DataFrame, largest: int) -> list[str]:
 
 
 def _write_tables(
-    result: PoolSplit, pool: Pool, rows: PoolRows, settings: FamilySettings, source_column: str, folder: Path
+    result: PoolSplit, pool: Pool, rows: PoolRows, settings: FamilySettings, columns: Mapping[str, str], folder: Path
 ) -> None:
     content = io.BytesIO()
     result.placed.write_parquet(content)
@@ -303,7 +316,7 @@ def _write_tables(
             "shares": result.shares,
             "seed": result.seed,
             "labels": [asdict(rule) for rule in settings.read.labels],
-            "source_column": source_column,
+            **{f"{what}_column": name for what, name in columns.items()},
             "fields": list(settings.read.fields),
             "roles": list(settings.read.roles),
             "bad_rows": settings.read.bad_rows,

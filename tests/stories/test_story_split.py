@@ -210,3 +210,37 @@ def test_the_output_is_never_an_input_or_in_use(tmp_path: Path) -> None:
     jsonl(tmp_path / "out/other.jsonl", ["a"])
     with pytest.raises(OutputError, match="is not empty"):
         split_pool(pool, tmp_path / "out")
+
+
+def test_rows_of_one_group_stand_on_one_side_and_rows_without_one_alone(tmp_path: Path) -> None:
+    rows = [{**row, "template": f"t{i % 20}" if i % 4 else None} for i, row in enumerate(records())]
+    result = split_pool(jsonl(tmp_path / "pool.jsonl", rows), tmp_path / "out", group_column="template")
+    sides: dict[str, set[str]] = {}
+    for side, found in sides_of(tmp_path / "out").items():
+        for row in found:
+            sides.setdefault(row["template"] or f"row {row['id']}", set()).add(side)
+    assert {len(names) for names in sides.values()} == {1}
+    assert sum(name.startswith("row ") for name in sides) == len(rows) // 4
+    assert {side for names in sides.values() for side in names} == {"train", "dev", "test"}
+    assert json.loads((tmp_path / "out/manifest.json").read_text("utf-8"))["settings"]["group_column"] == "template"
+    assert result.proof.n_crossing == 0
+
+
+def test_a_group_column_that_is_not_there_is_named(tmp_path: Path) -> None:
+    pool = jsonl(tmp_path / "pool.jsonl", records(12))
+    with pytest.raises(InputError, match="no group column 'fro'"):
+        split_pool(pool, tmp_path / "out", group_column="fro")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.shared
+def test_the_template_families_of_hatecheck_stand_on_one_side(shared: Path, tmp_path: Path) -> None:
+    pool = shared / "data/hatecheck/test_suite_cases.csv"
+    split_pool(
+        str(pool), tmp_path / "out", group_column="templ_id", settings=FamilySettings(ReadSettings(("test_case",)))
+    )
+    placed = pl.read_parquet(tmp_path / "out/split.parquet").sort("row")
+    templates = pl.read_csv(pool)["templ_id"]
+    assert len(placed) == len(templates) == 3728
+    assert placed.with_columns(templates).group_by("templ_id").agg(pl.col("side").n_unique())["side"].max() == 1
+    assert set(placed["side"]) == {"train", "dev", "test"}
