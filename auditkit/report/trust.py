@@ -159,7 +159,7 @@ def power_notes(power: Power) -> list[str]:
     not_made = [f"{kind.kind} {count(kind.n_not_made)}" for kind in power.kinds if kind.n_not_made]
     return [
         f"up to {counted(power.n_plants, 'item')} planted as each kind among {rows} (seed {power.seed}); tiers "
-        f"{', '.join(power.tiers)}; Wilson intervals at 95 %",
+        f"{', '.join(power.tiers)}; modified Wilson intervals at 95 %",
         *([f"items without such a copy, pairs of no item: {', '.join(not_made)}"] if not_made else []),
         *map(_setting, power.settings),
         *_missed(power),
