@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from auditkit.errors import MissingExtraError, UsageError
 from auditkit.text.encode import CPU_BATCH, GPU_BATCH, is_available
-from auditkit.text.weights import Identity, fingerprint, first_line, folder_digest, tensors_digest
+from auditkit.text.weights import Identity, fingerprint, folder_digest, loaded, tensors_digest
 
 #: Tokens of a model that names no maximum.
 USUAL_TOKENS = 512
@@ -139,7 +139,7 @@ def load_cross_encoder(name: str) -> CrossEncoder:
     if not is_available():
         raise MissingExtraError(f"the cross-encoder '{name}'", "embed")
     digest = folder_digest(Path(name), "cross-encoder") if Path(name).is_dir() else ""
-    model = _model(name)
+    model = loaded("CrossEncoder", name, f"cross-encoder '{name}'", "")
     n_scores = int(model.config.num_labels)
     if n_scores != 1:
         raise UsageError(
@@ -148,27 +148,6 @@ def load_cross_encoder(name: str) -> CrossEncoder:
         )
     digest, max_tokens = digest or tensors_digest(model), _max_tokens(model)
     return LoadedCrossEncoder(name, name, digest, fingerprint(model, digest, max_tokens), max_tokens, model)
-
-
-def _model(name: str) -> Any:
-    import torch
-    from sentence_transformers import CrossEncoder as Model
-    from transformers.utils import logging
-
-    # Its bar would draw over ours, and stand in the log of a job.
-    logging.disable_progress_bar()
-    try:
-        return Model(
-            name,
-            device="cuda" if torch.cuda.is_available() else "cpu",
-            trust_remote_code=False,
-            model_kwargs={"use_safetensors": True},
-        ).float()
-    except Exception as error:  # the Hub client and the loaders raise many kinds
-        raise UsageError(
-            f"cross-encoder '{name}' cannot be loaded: {first_line(error)}; give a folder saved by "
-            "sentence-transformers, or a Hub name that is cached or can be reached (weights as safetensors)"
-        ) from None
 
 
 def _max_tokens(model: Any) -> int:

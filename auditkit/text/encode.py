@@ -20,8 +20,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from auditkit.errors import MissingExtraError, UsageError
-from auditkit.text.weights import Identity, check_digest, fingerprint, first_line, folder_digest, tensors_digest
+from auditkit.errors import MissingExtraError
+from auditkit.text.weights import Identity, check_digest, fingerprint, folder_digest, loaded, tensors_digest
 
 MINILM_HUB = "sentence-transformers/all-MiniLM-L6-v2"
 MINILM_REVISION = "1110a243fdf4706b3f48f1d95db1a4f5529b4d41"
@@ -239,25 +239,8 @@ def _multilingual() -> Encoder:
 
 
 def _sentence_encoder(name: str, source: str, revision: str | None, digest: str, shown: str = "") -> Encoder:
-    import torch
-    from sentence_transformers import SentenceTransformer
-    from transformers.utils import logging
-
-    # Its bar would draw over ours, and stand in the log of a job.
-    logging.disable_progress_bar()
-    try:
-        model = SentenceTransformer(
-            source,
-            revision=revision,
-            device="cuda" if torch.cuda.is_available() else "cpu",
-            trust_remote_code=False,
-            model_kwargs={"use_safetensors": True},
-        ).float()
-    except Exception as error:  # the Hub client and the loaders raise many kinds
-        raise UsageError(
-            f"encoder '{name}' cannot be loaded: {first_line(error)}; give 'minilm', 'multilingual', a folder saved by "
-            "sentence-transformers, or a Hub name that is cached or can be reached (weights as safetensors)"
-        ) from None
+    expected = "'minilm', 'multilingual', "
+    model = loaded("SentenceTransformer", source, f"encoder '{name}'", expected, revision=revision)
     digest = digest or tensors_digest(model)
     max_tokens = int(model.max_seq_length or 512)
     return SentenceEncoder(name, shown or source, digest, fingerprint(model, digest, max_tokens), max_tokens, model)

@@ -91,6 +91,39 @@ def check_digest(path: Path, expected: str, package: str) -> None:
         )
 
 
+def loaded(kind: str, source: str, what: str, expected: str, **options: Any) -> Any:
+    """Return a model of sentence-transformers in memory, in float32: weights as safetensors, no code of its own.
+
+    Args:
+        kind: "SentenceTransformer" or "CrossEncoder".
+        source: folder or Hub name.
+        what, expected: how errors name it, and what they tell the user to give.
+        options: further arguments of the class.
+
+    Raises:
+        UsageError: it cannot be loaded.
+    """
+    import sentence_transformers
+    import torch
+    from transformers.utils import logging
+
+    # Its bar would draw over ours, and stand in the log of a job.
+    logging.disable_progress_bar()
+    try:
+        return getattr(sentence_transformers, kind)(
+            source,
+            device="cuda" if torch.cuda.is_available() else "cpu",
+            trust_remote_code=False,
+            model_kwargs={"use_safetensors": True},
+            **options,
+        ).float()
+    except Exception as error:  # the Hub client and the loaders raise many kinds
+        raise UsageError(
+            f"{what} cannot be loaded: {first_line(error)}; give {expected}a folder saved by "
+            "sentence-transformers, or a Hub name that is cached or can be reached (weights as safetensors)"
+        ) from None
+
+
 def first_line(error: Exception) -> str:
     """Return the first line of what a loader raised, at most 200 characters; the error's kind where it says nothing."""
     lines = str(error).strip().splitlines()
