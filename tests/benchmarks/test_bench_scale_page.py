@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 from pathlib import Path
 from types import ModuleType
 
@@ -66,3 +67,17 @@ def test_the_page_says_what_is_computed_and_what_is_assumed(scale_page: ModuleTy
     without = scale_page.page({**RESULTS, "paraphrase": None})
     assert "paraphrase, beyond these" in page
     assert "paraphrase, beyond these" not in without
+
+
+def test_the_documented_page_is_that_of_the_stored_results(root: Path, scale_page: ModuleType) -> None:
+    stored = root / "benchmarks" / "results" / "scaling.json"
+    written = (root / "docs" / "scale.md").read_text("utf-8")
+    rendered = scale_page.page(json.loads(stored.read_text("utf-8")))
+    assert written == rendered, "run: python benchmarks/scale_page.py > docs/scale.md"
+
+
+def test_the_readme_names_the_stored_speed(root: Path) -> None:
+    stored = json.loads((root / "benchmarks" / "results" / "scaling.json").read_text("utf-8"))["formats"]
+    readme = (root / "README.md").read_text("utf-8")
+    for form, where in (("parquet", "MB/s from Parquet"), ("jsonl.zst", "MB/s from `.jsonl.zst`")):
+        assert f"{stored[form]['megabytes_per_second']:.0f} {where}" in readme
